@@ -1,0 +1,1 @@
+"""The messages and the service of the contract, generated from its .proto files."""
