@@ -1,11 +1,49 @@
-/** Every code that a {@link ToolPortError} can bear. */
-export type ErrorCode = keyof typeof catalogue;
+/** The statuses that faults travel as, by their gRPC names. */
+export type FaultStatus =
+  | "INVALID_ARGUMENT"
+  | "UNAUTHENTICATED"
+  | "PERMISSION_DENIED"
+  | "FAILED_PRECONDITION"
+  | "ALREADY_EXISTS"
+  | "ABORTED"
+  | "RESOURCE_EXHAUSTED"
+  | "UNAVAILABLE"
+  | "CANCELLED"
+  | "DEADLINE_EXCEEDED"
+  | "UNIMPLEMENTED"
+  | "INTERNAL";
+
+/** Every code that a {@link ToolPortError} can bear; those that travel are the fault reasons. */
+export type ErrorCode =
+  | "CONFIGURATION"
+  | "HOST_ERROR"
+  | "CALL_ID_MISSING"
+  | "REQUEST_INVALID"
+  | "MESSAGE_UNPARSABLE"
+  | "UNAUTHENTICATED"
+  | "PERMISSION_DENIED"
+  | "DIGEST_MISMATCH"
+  | "RUN_REQUIRED"
+  | "RUN_ENDED"
+  | "RUN_EXPIRED"
+  | "CALL_ID_REUSED"
+  | "RUN_TAKEN_OVER"
+  | "OVERLOADED"
+  | "MESSAGE_TOO_LARGE"
+  | "DRAINING"
+  | "JOURNAL_UNAVAILABLE"
+  | "CANCELLED"
+  | "DEADLINE_EXCEEDED"
+  | "UNIMPLEMENTED"
+  | "INTERNAL";
 
 /**
  * What each code means: the gRPC status that it travels as, and what to do. A code whose status is
  * `null` never crosses the wire.
  */
-export const catalogue = {
+export const catalogue: Readonly<
+  Record<ErrorCode, { readonly status: FaultStatus | null; readonly advice: string }>
+> = {
   CONFIGURATION: { status: null, advice: "Mend the tools file or the flags, then start again." },
   HOST_ERROR: { status: null, advice: "The kernel answered the tool's question with an error." },
   CALL_ID_MISSING: { status: "INVALID_ARGUMENT", advice: "Give every call an id." },
@@ -33,7 +71,7 @@ export const catalogue = {
   DEADLINE_EXCEEDED: { status: "DEADLINE_EXCEEDED", advice: "Allow more time." },
   UNIMPLEMENTED: { status: "UNIMPLEMENTED", advice: "Use a server that offers it." },
   INTERNAL: { status: "INTERNAL", advice: "A defect; see the server's log." },
-} as const satisfies Record<string, { status: string | null; advice: string }>;
+};
 
 /** Whether the tool had started for the request that failed. */
 export type Started = "no" | "yes" | "unknown";
