@@ -17,6 +17,7 @@ export type FaultStatus =
 export type ErrorCode =
   | "CONFIGURATION"
   | "HOST_ERROR"
+  | "UNREACHABLE"
   | "CALL_ID_MISSING"
   | "REQUEST_INVALID"
   | "MESSAGE_UNPARSABLE"
@@ -46,6 +47,7 @@ export const catalogue: Readonly<
 > = {
   CONFIGURATION: { status: null, advice: "Mend the tools file or the flags, then start again." },
   HOST_ERROR: { status: null, advice: "The kernel answered the tool's question with an error." },
+  UNREACHABLE: { status: null, advice: "Start the sidecar, or mend the address." },
   CALL_ID_MISSING: { status: "INVALID_ARGUMENT", advice: "Give every call an id." },
   REQUEST_INVALID: { status: "INVALID_ARGUMENT", advice: "Mend the field that the text names." },
   MESSAGE_UNPARSABLE: {
