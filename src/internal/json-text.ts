@@ -13,12 +13,12 @@ const maxDepth = 512;
 export function parseJson(text: string): JsonValue {
   // A run of sixteen digits is the shortest that can be an unsafe integer.
   const value: unknown = /\d{16}/u.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
-  if (!text.isWellFormed() || /\\u[dD][89a-fA-F]/u.test(text)) {
-    refuseLoneSurrogates(value as JsonValue);
-  }
   // Each member that the text has and the value lacks was overwritten by one of the same name.
   if (countMembers(text) !== membersOf(value as JsonValue, 0)) {
     throw new SyntaxError(`the member name ${JSON.stringify(duplicateIn(text))} is given twice`);
+  }
+  if (!text.isWellFormed() || /\\u[dD][89a-fA-F]/u.test(text)) {
+    refuseLoneSurrogates(value as JsonValue);
   }
   return value as JsonValue;
 }

@@ -1,0 +1,497 @@
+import type { CallEvent, CallRequest, Outcome } from "../domain/call.ts";
+import type { RunContext } from "../domain/run.ts";
+import type { Tool } from "../domain/tool.ts";
+import { ToolPortError } from "../errors.ts";
+import { runInTool } from "../internal/current-tool.ts";
+import type { Log } from "../internal/log.ts";
+import { after, type Timer } from "../internal/timers.ts";
+import { type BodyEnd, type RunningBody, runBody } from "./body.ts";
+import { CallerQueue } from "./caller-queue.ts";
+import { type AbortCause, CallContext, LazySignal, outputEvent } from "./context.ts";
+import { describeError, type Failure, failure, isAbortError } from "./describe-error.ts";
+import type { CallEnd, Caller, Ticket } from "./port.ts";
+import type { CallRecord } from "./call-record.ts";
+import { type Rendered, renderAtOnce, renderResult } from "./render-result.ts";
+import type { Slot } from "./slots.ts";
+
+// The life of one call:
+//
+//     admitted ──▶ running ──▶ closing ──▶ ended        an outcome, recorded, then told
+//        │            └──────▶ abandoned ──▶ ended      everybody left; the body is waited for
+//        └───────────────────────────────▶ ended        a fault, or an outcome where nothing ran
+//
+// I1  Each caller is told exactly one end, last (CallerQueue); each call has one.
+// I2  The body starts only in `running`, once, and with a record only after its claim is durable.
+// I3  With a record, no caller is told an outcome before it is durable.
+// I4  When the last caller leaves, the signal fires in that same turn; callers never wait for a
+//     body that ignores it.
+// I5  The slot is held until the body has really ended.
+// I6  Events and results that come after `running` reach nobody: they are logged, and noted in the
+//     record.
+// I7  Once ended and its body settled, a call holds no timer and nobody holds the call.
+
+type State = "admitted" | "running" | "closing" | "abandoned" | "ended";
+
+interface Link {
+  readonly queue: CallerQueue;
+  readonly request: CallRequest;
+  deadline: Timer | undefined;
+}
+
+/** What every call of an executor shares. */
+export interface CallSettings {
+  readonly log: Log;
+  /** How long a call goes on for callers that lost their connection, in milliseconds. */
+  readonly continueGraceMs: number;
+  /** The largest result, in bytes, that a caller without `acceptChunks` can be sent. */
+  readonly maxResultBytes: number;
+  /** The largest result that can be held and sent in chunks, in bytes. */
+  readonly maxChunkedBytes: number;
+  /** Puts a result over the limit into a file; absent: it is refused. */
+  readonly spill: ((rendered: Rendered) => Promise<Rendered>) | undefined;
+  /** Runs the body of an isolated tool. */
+  readonly isolate: ((tool: Tool, args: unknown, context: CallContext) => unknown) | undefined;
+}
+
+/** One call, from admission to its end. */
+export class Call {
+  readonly request: CallRequest;
+  /** The call's identity: over name and canonical arguments; empty where it stands alone. */
+  readonly digest: string;
+  readonly #settings: CallSettings;
+  readonly #gone: (call: Call) => void;
+  readonly #links = new Set<Link>();
+  readonly #admittedAt = performance.now();
+  readonly #signal = new LazySignal();
+  #state: State = "admitted";
+  #record: CallRecord | undefined;
+  #tool: Tool | undefined;
+  #slot: Slot | undefined;
+  #body: RunningBody | undefined;
+  #isSettled = true;
+  #startedAt = 0;
+  #extendedAt = 0;
+  #attempt = 0;
+  #limit: Timer | undefined;
+  #grace: Timer | undefined;
+  #roomWaiters: (() => void)[] = [];
+  readonly #endListeners: (() => void)[] = [];
+  #lost: Promise<void> = Promise.resolve();
+  #goneWaiters: (() => void)[] | undefined = [];
+
+  constructor(
+    request: CallRequest,
+    digest: string,
+    settings: CallSettings,
+    gone: (call: Call) => void,
+  ) {
+    this.request = request;
+    this.digest = digest;
+    this.#settings = settings;
+    this.#gone = gone;
+  }
+
+  /** Whether it still waits to start. False once every caller has left. */
+  get isWaiting(): boolean {
+    return this.#state === "admitted";
+  }
+
+  /** Whether somebody who asks for the same call can still be told its end. */
+  get isJoinable(): boolean {
+    return this.#state !== "abandoned" && this.#state !== "ended";
+  }
+
+  /** Whether the tool that it ran may run again; false until it is known. */
+  get isIdempotent(): boolean {
+    return this.#tool?.descriptor.idempotent ?? false;
+  }
+
+  /** Adds a caller. */
+  join(caller: Caller, request: CallRequest, deadlineMs: number | undefined): Ticket {
+    const link: Link = { queue: new CallerQueue(caller), request, deadline: undefined };
+    this.#links.add(link);
+    this.#grace?.stop();
+    this.#grace = undefined;
+    if (deadlineMs !== undefined) {
+      link.deadline = after(deadlineMs, () => this.#leave(link, "deadline"));
+    }
+    return {
+      leave: (cause) => this.#leave(link, cause),
+      resume: () => {
+        link.queue.resume();
+        this.#makeRoom();
+      },
+    };
+  }
+
+  /** Ends a call that has not started with a fault. */
+  fail(fault: ToolPortError): void {
+    if (this.#state === "admitted") this.#tell({ kind: "fault", fault });
+  }
+
+  /** Ends a call that has not started with an outcome. */
+  answer(outcome: Outcome | Failure): void {
+    if (this.#state !== "admitted") return;
+    this.#tell({
+      kind: "outcome",
+      outcome: "ok" in outcome ? outcome : this.#failed(outcome, this.#admittedAt),
+    });
+  }
+
+  /** The slot that the call holds or waits for; given back when the body has ended. */
+  holdSlot(slot: Slot): void {
+    if (this.#state === "admitted") this.#slot = slot;
+    else slot.release();
+  }
+
+  /**
+   * Starts the body.
+   *
+   * @param record where its end goes; undefined without a journal
+   */
+  start(
+    tool: Tool,
+    args: unknown,
+    attempt: number,
+    record: CallRecord | undefined,
+    run: RunContext | undefined,
+    principal: string,
+  ): void {
+    this.#state = "running";
+    this.#tool = tool;
+    this.#record = record;
+    this.#attempt = attempt;
+    this.#isSettled = false;
+    this.#startedAt = performance.now();
+    this.#extendedAt = this.#startedAt;
+    this.#watchLimit();
+    const room = () => this.#room();
+    const emit = (event: CallEvent) => this.#emit(event);
+    const context = new CallContext(this.request, principal, attempt, run, this.#signal, {
+      emit,
+      room,
+    });
+    const isolate = tool.limits.isolate === "worker" ? this.#settings.isolate : undefined;
+    const body = runBody(
+      () =>
+        runInTool(tool.descriptor.name, () =>
+          isolate ? isolate(tool, args, context) : tool.execute(args, context),
+        ),
+      {
+        yielded: (value) => emit(outputEvent(value)),
+        room,
+        settled: (end) => this.#settle(end),
+      },
+    );
+    this.#body = body;
+    if (this.#signal.cause) body.stop();
+  }
+
+  /** Ends the call for everybody: the server is shutting down. */
+  abort(): void {
+    if (this.#state === "closing") return;
+    for (const link of [...this.#links]) this.#detach(link, "drain");
+    this.#abandon("drain");
+  }
+
+  /** Calls `listener` once the call has ended for everybody, even if its body still runs. */
+  onEnd(listener: () => void): void {
+    this.#endListeners.push(listener);
+  }
+
+  /** Resolves when the body has ended and nothing more is written to the record. */
+  whenGone(): Promise<void> {
+    const waiters = this.#goneWaiters;
+    return waiters ? new Promise((resolve) => waiters.push(resolve)) : Promise.resolve();
+  }
+
+  /** Resolves when the record says that the attempt is lost. */
+  whenLost(): Promise<void> {
+    return this.#lost;
+  }
+
+  // Callers
+
+  #leave(link: Link, cause: "cancelled" | "deadline" | "disconnected"): void {
+    this.#detach(link, cause);
+    if (this.#links.size > 0 || !this.isJoinable) return;
+    const goesOn = cause === "disconnected" && link.request.onDisconnect === "continue";
+    if (goesOn && this.digest !== "" && this.#state !== "admitted" && this.#record) {
+      this.#grace ??= after(this.#settings.continueGraceMs, () => this.#abandon("disconnected"));
+      this.#makeRoom();
+    } else {
+      this.#abandon(cause);
+    }
+  }
+
+  #detach(link: Link, cause: AbortCause): void {
+    link.deadline?.stop();
+    this.#links.delete(link);
+    link.queue.endNow({ kind: "fault", fault: this.#faultOf(cause) });
+    this.#makeRoom();
+  }
+
+  #faultOf(cause: AbortCause): ToolPortError {
+    const started = this.#startedAt > 0 ? "yes" : "no";
+    const name = JSON.stringify(this.request.name);
+    switch (cause) {
+      case "deadline":
+        return new ToolPortError(
+          "DEADLINE_EXCEEDED",
+          `the deadline passed before the call of ${name} ended`,
+          { started },
+        );
+      case "drain":
+        return new ToolPortError("DRAINING", `the server shut down during the call of ${name}`, {
+          started,
+        });
+      default:
+        return new ToolPortError("CANCELLED", `the call of ${name} was cancelled`, { started });
+    }
+  }
+
+  #abandon(cause: AbortCause): void {
+    if (!this.isJoinable || this.#state === "closing") return;
+    const hadStarted = this.#state === "running";
+    this.#state = "abandoned";
+    this.#signal.abort(cause);
+    this.#stopWatching();
+    this.#makeRoom();
+    if (hadStarted) {
+      this.#lost = this.#record?.lost() ?? Promise.resolve();
+      this.#body?.stop();
+    } else {
+      this.#slot?.release();
+      this.#state = "ended";
+      void this.#end();
+    }
+  }
+
+  /** Tells every caller the end, and lets go of the call. */
+  #tell(end: CallEnd): void {
+    this.#state = "ended";
+    this.#stopWatching();
+    if (this.#isSettled) this.#slot?.release();
+    for (const link of this.#links) {
+      link.deadline?.stop();
+      link.queue.end(this.#fitting(end, link.request));
+    }
+    this.#links.clear();
+    this.#makeRoom();
+    void this.#end();
+  }
+
+  /** A result over the message limit is another outcome for a caller that takes no chunks. */
+  #fitting(end: CallEnd, request: CallRequest): CallEnd {
+    if (end.kind === "fault" || !end.outcome.ok || request.acceptChunks) return end;
+    const { outcome } = end;
+    const bytes = sizeOf(outcome);
+    if (bytes <= this.#settings.maxResultBytes) return end;
+    const { durationMs, attempt, replayed } = outcome;
+    const tooLarge = this.#tooLarge(bytes, this.#settings.maxResultBytes);
+    const refused = { ok: false, ...tooLarge, content: [], durationMs, attempt, replayed } as const;
+    return { kind: "outcome", outcome: refused };
+  }
+
+  async #end(): Promise<void> {
+    if (!this.#isSettled || this.#goneWaiters === undefined) return;
+    await this.#record?.idle();
+    const waiters = this.#goneWaiters ?? [];
+    this.#goneWaiters = undefined;
+    this.#gone(this);
+    for (const resolve of waiters) resolve();
+  }
+
+  // The body
+
+  #emit(event: CallEvent): void {
+    if (this.#state !== "running") {
+      this.#settings.log("debug", "late event dropped", { tool: this.request.name });
+      return;
+    }
+    if (event.kind === "progress") this.#extendedAt = performance.now();
+    for (const link of this.#links) {
+      if (link.queue.offer(event)) continue;
+      this.#signal.abort("overflow");
+      this.#body?.stop();
+      this.#close(
+        this.#failed(
+          failure(
+            "RESULT_TOO_LARGE",
+            `the output of ${JSON.stringify(this.request.name)} ran too far ahead of its reader; let the tool await output()`,
+          ),
+        ),
+      );
+      return;
+    }
+  }
+
+  #room(): Promise<void> | undefined {
+    if (this.#hasRoom()) return undefined;
+    return new Promise((resolve) => this.#roomWaiters.push(resolve));
+  }
+
+  #hasRoom(): boolean {
+    if (this.#state !== "running") return true;
+    for (const link of this.#links) if (!link.queue.isReady) return false;
+    return true;
+  }
+
+  #makeRoom(): void {
+    if (this.#roomWaiters.length === 0 || !this.#hasRoom()) return;
+    for (const resolve of this.#roomWaiters.splice(0)) resolve();
+  }
+
+  #settle(end: BodyEnd): void {
+    this.#isSettled = true;
+    this.#slot?.release();
+    if (this.#state === "running") {
+      this.#conclude(end, (outcome) => this.#close(outcome));
+      return;
+    }
+    const hasOutcome = end.ok || !isAbortError(end.thrown);
+    if (hasOutcome) {
+      this.#settings.log("warn", "late result dropped", {
+        tool: this.request.name,
+        runId: this.request.runId,
+        callId: this.request.callId,
+      });
+      this.#conclude(end, (outcome) => {
+        this.#record?.late(outcome);
+        if (this.#state === "abandoned") this.#state = "ended";
+        void this.#end();
+      });
+      return;
+    }
+    if (this.#state === "abandoned") this.#state = "ended";
+    void this.#end();
+  }
+
+  #conclude(end: BodyEnd, done: (outcome: Outcome) => void): void {
+    if (!end.ok) return done(this.#failed(describeError(end.thrown)));
+    const rendered = renderAtOnce(this.request.name, end.value);
+    if (rendered && !this.#isTooLarge(rendered)) return done(this.#succeeded(rendered));
+    void this.#renderSlowly(rendered ?? renderResult(this.request.name, end.value)).then(done);
+    return undefined;
+  }
+
+  async #renderSlowly(pending: Rendered | Failure | Promise<Rendered | Failure>): Promise<Outcome> {
+    const rendered = await pending;
+    if (!this.#isTooLarge(rendered)) return this.#succeeded(rendered);
+    if (this.#tool?.limits.largeResults === "spill" && this.#settings.spill) {
+      try {
+        return this.#succeeded(await this.#settings.spill(rendered as Rendered));
+      } catch (error) {
+        this.#settings.log("error", "spilling a result failed", { error });
+      }
+    }
+    return this.#failed(this.#tooLarge(sizeOf(rendered as Rendered), this.#maxBytes()));
+  }
+
+  #isTooLarge(rendered: Rendered | Failure): boolean {
+    return !("errorKind" in rendered) && sizeOf(rendered) > this.#maxBytes();
+  }
+
+  #maxBytes(): number {
+    const { maxChunkedBytes, maxResultBytes } = this.#settings;
+    return this.request.acceptChunks ? maxChunkedBytes : maxResultBytes;
+  }
+
+  #tooLarge(bytes: number, max: number): Failure {
+    return failure(
+      "RESULT_TOO_LARGE",
+      `the result of ${JSON.stringify(this.request.name)} has ${bytes} bytes, ${max} are allowed`,
+    );
+  }
+
+  #succeeded(rendered: Rendered | Failure): Outcome {
+    if ("errorKind" in rendered) return this.#failed(rendered);
+    return { ok: true, ...rendered, ...this.#measures(this.#startedAt) };
+  }
+
+  #failed(reason: Failure, since: number = this.#startedAt): Outcome {
+    return { ok: false, ...reason, content: [], ...this.#measures(since) };
+  }
+
+  #measures(since: number): { durationMs: number; attempt: number; replayed: false } {
+    // Never 0 by a coarse clock: that would say that nothing ran.
+    const durationMs = Math.max(performance.now() - since, 0.001);
+    return { durationMs, attempt: this.#attempt, replayed: false };
+  }
+
+  // The end
+
+  #close(outcome: Outcome): void {
+    if (this.#state !== "running") return;
+    this.#state = "closing";
+    this.#stopWatching();
+    this.#makeRoom();
+    const record = this.#record;
+    if (!record) return this.#tell({ kind: "outcome", outcome });
+    record.outcome(outcome).then(
+      () => this.#tell({ kind: "outcome", outcome }),
+      (fault: ToolPortError) => {
+        for (const link of this.#links) {
+          link.deadline?.stop();
+          link.queue.end({ kind: "fault", fault });
+        }
+        this.#links.clear();
+        // Whoever asks meanwhile joins, and is told once the record has it.
+        void record.settled().then(
+          () => this.#tell({ kind: "outcome", outcome: { ...outcome, replayed: true } }),
+          (later: ToolPortError) => this.#tell({ kind: "fault", fault: later }),
+        );
+      },
+    );
+    return undefined;
+  }
+
+  // Time
+
+  #watchLimit(): void {
+    const due = this.#dueAt();
+    if (due === Infinity) return;
+    this.#limit = after(due - performance.now(), () => {
+      if (this.#dueAt() > performance.now()) return this.#watchLimit();
+      const allowed = Math.round(this.#dueAt() - this.#startedAt);
+      this.#signal.abort("timeout");
+      this.#body?.stop();
+      this.#close(
+        this.#failed(
+          failure(
+            "TIMED_OUT",
+            `${JSON.stringify(this.request.name)} did not end within ${allowed} ms`,
+          ),
+        ),
+      );
+      return undefined;
+    });
+  }
+
+  /** When the time limit passes: the request's from the start, the tool's own from its progress. */
+  #dueAt(): number {
+    const { timeoutMs = null, maxTimeoutMs = null } = this.#tool?.limits ?? {};
+    const asked = this.#startedAt + (this.request.timeoutMs ?? Infinity);
+    if (timeoutMs === null) return Math.min(asked, this.#startedAt + (maxTimeoutMs ?? Infinity));
+    const cap = this.#startedAt + Math.max(maxTimeoutMs ?? timeoutMs, timeoutMs);
+    return Math.min(asked, this.#extendedAt + timeoutMs, cap);
+  }
+
+  #stopWatching(): void {
+    this.#limit?.stop();
+    this.#grace?.stop();
+    this.#limit = undefined;
+    this.#grace = undefined;
+    for (const listener of this.#endListeners.splice(0)) listener();
+  }
+}
+
+/** About how many bytes a result takes on the wire. */
+function sizeOf(rendered: Omit<Rendered, "content"> & Pick<Rendered, "content">): number {
+  let bytes = Buffer.byteLength(rendered.result);
+  if (rendered.structuredJson !== undefined && rendered.structuredJson !== rendered.result) {
+    bytes += Buffer.byteLength(rendered.structuredJson);
+  } else if (rendered.structuredJson !== undefined) bytes *= 2;
+  for (const part of rendered.content) bytes += part.data?.byteLength ?? 0;
+  return bytes;
+}

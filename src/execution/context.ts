@@ -1,0 +1,136 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { CallEvent, CallRequest } from "../domain/call.ts";
+import type { RunContext } from "../domain/run.ts";
+import type { ToolContext } from "../domain/tool.ts";
+import { ToolPortError } from "../errors.ts";
+import { stringifyJson } from "../internal/json-text.ts";
+import { asBytes, isContentPart } from "./render-result.ts";
+
+/** Why a call's signal fires. */
+export type AbortCause = "cancelled" | "disconnected" | "deadline" | "timeout" | "drain" | "overflow";
+
+/** A call's signal, made only when somebody asks for it. */
+export class LazySignal {
+  #controller: AbortController | undefined;
+  #cause: AbortCause | undefined;
+
+  /** Why it fired; undefined until it does. */
+  get cause(): AbortCause | undefined {
+    return this.#cause;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#cause) this.#controller.abort(reason(this.#cause));
+    }
+    return this.#controller.signal;
+  }
+
+  /** Fires the signal. Idempotent; the first cause stays. */
+  abort(cause: AbortCause): void {
+    if (this.#cause) return;
+    this.#cause = cause;
+    this.#controller?.abort(reason(cause));
+  }
+}
+
+function reason(cause: AbortCause): DOMException {
+  switch (cause) {
+    case "deadline":
+      return new DOMException("The caller's deadline has passed.", "TimeoutError");
+    case "timeout":
+      return new DOMException("The tool's time limit has passed.", "TimeoutError");
+    case "drain":
+      return new DOMException("The server is shutting down.", "AbortError");
+    case "overflow":
+      return new DOMException("The tool's output ran too far ahead of its reader.", "AbortError");
+    case "cancelled":
+      return new DOMException("The caller has cancelled the call.", "AbortError");
+    case "disconnected":
+      return new DOMException("The caller has gone away.", "AbortError");
+  }
+}
+
+/** What a context reports to. */
+export interface ContextHooks {
+  emit(event: CallEvent): void;
+  room(): Promise<void> | undefined;
+}
+
+/** The context that one attempt of a call is given. */
+export class CallContext implements ToolContext {
+  readonly runId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly attempt: number;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly run: RunContext | undefined;
+  readonly progress: ToolContext["progress"];
+  readonly output: ToolContext["output"];
+  readonly #principal: string;
+  readonly #signal: LazySignal;
+  #key: string | undefined;
+
+  constructor(
+    request: CallRequest,
+    principal: string,
+    attempt: number,
+    run: RunContext | undefined,
+    signal: LazySignal,
+    hooks: ContextHooks,
+  ) {
+    this.runId = request.runId;
+    this.callId = request.callId;
+    this.toolName = request.name;
+    this.attempt = attempt;
+    this.metadata = request.metadata;
+    this.run = run;
+    this.#principal = principal;
+    this.#signal = signal;
+    // Closures, so that tools may take them out of the context.
+    this.progress = (done, total, message = "") => {
+      requireNumber("done", done);
+      if (total !== undefined) requireNumber("total", total);
+      hooks.emit({ kind: "progress", done, total, message: String(message) });
+    };
+    this.output = async (value) => {
+      hooks.emit(outputEvent(value));
+      await hooks.room();
+    };
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal.signal;
+  }
+
+  get idempotencyKey(): string {
+    // Without a run id every call is its own, so its key is too.
+    this.#key ??=
+      this.runId === ""
+        ? randomUUID()
+        : createHash("sha256")
+            .update(JSON.stringify([this.#principal, this.runId, this.callId]))
+            .digest("hex");
+    return this.#key;
+  }
+}
+
+/** Partial output as an event: text as it is, bytes and parts as content, anything else as JSON. */
+export function outputEvent(value: unknown): CallEvent {
+  if (typeof value === "string") return { kind: "text", text: value };
+  const bytes = asBytes(value);
+  if (bytes) {
+    return { kind: "content", content: { mimeType: "application/octet-stream", data: bytes } };
+  }
+  if (isContentPart(value)) return { kind: "content", content: value };
+  return { kind: "json", json: stringifyJson(value) };
+}
+
+function requireNumber(name: string, value: unknown): void {
+  if (typeof value === "number" && Number.isFinite(value)) return;
+  throw new ToolPortError(
+    "REQUEST_INVALID",
+    `progress takes a finite number as ${name}, got ${String(value)}`,
+  );
+}

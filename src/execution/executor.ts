@@ -1,0 +1,468 @@
+import type { CallRequest, Outcome } from "../domain/call.ts";
+import type { JsonObject } from "../domain/json.ts";
+import type { RunContext } from "../domain/run.ts";
+import type { Registry, Tool } from "../domain/tool.ts";
+import { isToolPortError, ToolPortError } from "../errors.ts";
+import { type Log, silent } from "../internal/log.ts";
+import { after } from "../internal/timers.ts";
+import type { CallKey, Journal, Recorded } from "../journal/journal.ts";
+import { pythonRepr } from "../internal/python-text.ts";
+import { Budgets } from "./budgets.ts";
+import { Call, type CallSettings } from "./call.ts";
+import { CallRecord } from "./call-record.ts";
+import { failure } from "./describe-error.ts";
+import type { Caller, Executor, Ticket } from "./port.ts";
+import { callDigest, readArguments } from "./read-arguments.ts";
+import { type Slot, type SlotLimits, Slots } from "./slots.ts";
+
+// Admission, in the order that the contract gives: parse; look up the record (replay, join, reuse);
+// expected digest; look the tool up; validate; budget; slot; claim; start.
+//
+// I1  From admission to its end a key (principal, run id, call id) is held by one Call, so that two
+//     copies are one call whatever they wait for.
+// I2  Unknown tools, invalid arguments, and refusals by the queue leave no record.
+// I3  After each wait the call may have lost every caller; then nothing more is started, and what
+//     was taken (budget, slot, claim) is given back.
+
+/** What an executor needs; everything else has a default. */
+export interface ExecutorOptions {
+  readonly registry: Registry;
+  /** Where claims and outcomes are kept; absent: nothing is. */
+  readonly journal?: Journal | undefined;
+  readonly log?: Log | undefined;
+  /** How many calls run at once, and how many may wait. Default 16384 each. */
+  readonly slots?: SlotLimits | undefined;
+  /** Whether `maxCallsPerInvocation` is enforced. Default false. */
+  readonly enforceBudgets?: boolean | undefined;
+  /** How long a call outlives a lost connection where asked to. Default 60 s, in milliseconds. */
+  readonly continueGraceMs?: number | undefined;
+  /** Default 63 MiB. */
+  readonly maxResultBytes?: number | undefined;
+  /** Default 256 MiB. */
+  readonly maxChunkedBytes?: number | undefined;
+  readonly spill?: CallSettings["spill"];
+  readonly isolate?: CallSettings["isolate"];
+}
+
+/** The live run that a call is made on. */
+export interface CallRun {
+  /**
+   * The run as the tool of this call sees it.
+   *
+   * @param onEnd takes a listener for the call's end
+   */
+  contextFor(request: CallRequest, onEnd: (listener: () => void) => void): RunContext;
+  readonly id: string;
+  readonly live: boolean;
+}
+
+/** An executor that can also run calls on a live run. */
+export interface RunExecutor extends Executor {
+  execute(request: CallRequest, caller: Caller, deadlineMs?: number, run?: CallRun): Ticket;
+  /** How many calls wait for a slot. */
+  readonly queued: number;
+}
+
+/** Makes an executor over a frozen registry. */
+export function createExecutor(options: ExecutorOptions): RunExecutor {
+  return new CallExecutor(options);
+}
+
+const idleTicket: Ticket = Object.freeze({ leave() {}, resume() {} });
+
+class CallExecutor implements RunExecutor {
+  readonly #registry: Registry;
+  readonly #journal: Journal | undefined;
+  readonly #log: Log;
+  readonly #slots: Slots;
+  readonly #budgets: Budgets | undefined;
+  readonly #settings: CallSettings;
+  readonly #calls = new Set<Call>();
+  readonly #byKey = new Map<string, Call>();
+  #isDraining = false;
+  #isClosed = false;
+  #idleWaiters: (() => void)[] = [];
+
+  constructor(options: ExecutorOptions) {
+    this.#registry = options.registry;
+    this.#journal = options.journal;
+    this.#log = options.log ?? silent;
+    this.#slots = new Slots(options.slots ?? { inFlight: 16_384, queued: 16_384 });
+    this.#budgets = options.enforceBudgets ? new Budgets(options.journal) : undefined;
+    this.#settings = {
+      log: this.#log,
+      continueGraceMs: options.continueGraceMs ?? 60_000,
+      maxResultBytes: options.maxResultBytes ?? 63 << 20,
+      maxChunkedBytes: options.maxChunkedBytes ?? 256 << 20,
+      spill: options.spill,
+      isolate: options.isolate,
+    };
+  }
+
+  get inFlight(): number {
+    return this.#calls.size;
+  }
+
+  get queued(): number {
+    return this.#slots.queued;
+  }
+
+  execute(request: CallRequest, caller: Caller, deadlineMs?: number, run?: CallRun): Ticket {
+    const refusal = this.#refusal(request, deadlineMs);
+    if (refusal) {
+      caller.end({ kind: "fault", fault: refusal });
+      return idleTicket;
+    }
+    const args = readArguments(request.argumentsJson);
+    if (!args.ok) {
+      const call = new Call(request, "", this.#settings, () => {});
+      const ticket = call.join(caller, request, deadlineMs);
+      call.answer(args.failure);
+      return ticket;
+    }
+    if (request.runId === "") {
+      const call = this.#admit(request, "", undefined);
+      const ticket = call.join(caller, request, deadlineMs);
+      this.#proceed(new Admission(call, args.value, caller.principal, run));
+      return ticket;
+    }
+    return this.#executeKeyed(request, args.value, caller, deadlineMs, run);
+  }
+
+  async drain(graceMs: number): Promise<void> {
+    this.#isDraining = true;
+    await this.#idleWithin(graceMs);
+    for (const call of this.#calls) call.abort();
+    // Signals have fired; what honours them needs a moment to say so, and the journal to write.
+    await this.#idleWithin(Math.min(250, graceMs));
+    this.#isClosed = true;
+  }
+
+  #idleWithin(ms: number): Promise<void> {
+    if (this.#calls.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = after(ms, resolve);
+      this.#idleWaiters.push(() => {
+        timer.stop();
+        resolve();
+      });
+    });
+  }
+
+  #refusal(request: CallRequest, deadlineMs: number | undefined): ToolPortError | undefined {
+    if (this.#isDraining) {
+      return new ToolPortError("DRAINING", "the server is shutting down and takes no new calls");
+    }
+    if (request.callId === "") {
+      return new ToolPortError("CALL_ID_MISSING", "the request has no call_id; give every call one");
+    }
+    if (deadlineMs !== undefined && deadlineMs <= 0) {
+      return new ToolPortError("DEADLINE_EXCEEDED", "the deadline had passed before the call began");
+    }
+    return undefined;
+  }
+
+  #admit(request: CallRequest, digest: string, key: string | undefined): Call {
+    const call = new Call(request, digest, this.#settings, (gone) => {
+      this.#calls.delete(gone);
+      if (key !== undefined && this.#byKey.get(key) === gone) this.#byKey.delete(key);
+      if (this.#calls.size > 0) return;
+      for (const resolve of this.#idleWaiters.splice(0)) resolve();
+    });
+    this.#calls.add(call);
+    if (key !== undefined) this.#byKey.set(key, call);
+    return call;
+  }
+
+  #executeKeyed(
+    request: CallRequest,
+    args: JsonObject,
+    caller: Caller,
+    deadlineMs: number | undefined,
+    run: CallRun | undefined,
+  ): Ticket {
+    const digest = callDigest(request.name, request.argumentsJson);
+    const key = JSON.stringify([caller.principal, request.runId, request.callId]);
+    const current = this.#byKey.get(key);
+    if (current && current.digest !== digest && (current.isJoinable || this.#journal)) {
+      caller.end({ kind: "fault", fault: reused(request) });
+      return idleTicket;
+    }
+    if (current?.isJoinable) return current.join(caller, request, deadlineMs);
+    const call = this.#admit(request, digest, key);
+    const ticket = call.join(caller, request, deadlineMs);
+    const admission = new Admission(call, args, caller.principal, run);
+    if (!this.#journal) this.#proceed(admission);
+    else void this.#lookUp(admission, this.#journal, current);
+    return ticket;
+  }
+
+  /** @param previous an abandoned call of the same key whose body may still run */
+  async #lookUp(admission: Admission, journal: Journal, previous: Call | undefined): Promise<void> {
+    const { call } = admission;
+    try {
+      // A second attempt starts only when the first has really ended; without one, nothing is
+      // gained by waiting.
+      if (previous) await (previous.isIdempotent ? previous.whenGone() : previous.whenLost());
+      if (!call.isWaiting) return;
+      const recorded = await journal.lookup(admission.key);
+      if (!call.isWaiting) return;
+      await this.#follow(admission, journal, recorded);
+    } catch (cause) {
+      call.fail(unavailable(call.request, cause));
+    }
+  }
+
+  async #follow(admission: Admission, journal: Journal, recorded: Recorded): Promise<void> {
+    const { call } = admission;
+    if (recorded.state === "nothing") return this.#proceed(admission);
+    if (recorded.state === "expired") return call.fail(expired(call.request));
+    if (recorded.callDigest !== call.digest) return call.fail(reused(call.request));
+    if (recorded.state === "done") return call.answer({ ...recorded.outcome, replayed: true });
+    if (recorded.state === "running") {
+      await journal.end(admission.key, recorded.attempt, { kind: "lost" });
+    }
+    const mayRunAgain =
+      recorded.state === "released" ||
+      (recorded.idempotent && recorded.manifestDigest === this.#registry.digest);
+    if (mayRunAgain) return this.#proceed(admission);
+    const outcome = indeterminate(recorded);
+    await journal.end(admission.key, recorded.attempt, { kind: "outcome", outcome });
+    return call.answer({ ...outcome, replayed: true });
+  }
+
+  #proceed(admission: Admission): void {
+    const { call, run } = admission;
+    const { request } = call;
+    if (request.expectedDigest !== "" && request.expectedDigest !== this.#registry.digest) {
+      return call.fail(
+        new ToolPortError(
+          "DIGEST_MISMATCH",
+          `the set that is served has the digest ${this.#registry.digest}, not ${request.expectedDigest}`,
+        ),
+      );
+    }
+    const tool = this.#registry.get(request.name);
+    if (!tool) {
+      return call.answer({
+        errorKind: "UNKNOWN_TOOL",
+        error: `unknown tool ${pythonRepr(request.name)}`,
+      });
+    }
+    if (tool.descriptor.runAware && !run?.live) return call.fail(runFault(request, run));
+    const checked = tool.check(admission.args);
+    if (!(checked instanceof Promise)) return this.#checked(admission, tool, checked);
+    checked.then(
+      (check) => this.#checked(admission, tool, check),
+      (cause: unknown) => call.fail(internal(request, cause)),
+    );
+    return undefined;
+  }
+
+  #checked(admission: Admission, tool: Tool, check: Awaited<ReturnType<Tool["check"]>>): void {
+    const { call } = admission;
+    if (!call.isWaiting) return;
+    if (!check.ok) return call.answer(failure("INVALID_ARGUMENTS", check.message));
+    const max = tool.descriptor.maxCallsPerInvocation;
+    if (!this.#budgets || max === null || call.request.runId === "") {
+      return this.#queue(admission, tool, check.value);
+    }
+    void this.#spend(admission, tool, check.value, this.#budgets, max);
+    return undefined;
+  }
+
+  async #spend(
+    admission: Admission,
+    tool: Tool,
+    args: unknown,
+    budgets: Budgets,
+    max: number,
+  ): Promise<void> {
+    const { call, key } = admission;
+    const name = tool.descriptor.name;
+    try {
+      const isLeft = await budgets.take(key, name, max);
+      if (isLeft) admission.budget = (started) => budgets.done(key, name, started);
+      if (!call.isWaiting) return admission.giveBack();
+      if (isLeft) return this.#queue(admission, tool, args);
+      const exhausted: Outcome = {
+        ok: false,
+        ...failure("BUDGET_EXHAUSTED", `the run has made all ${max} calls of ${JSON.stringify(name)}`),
+        content: [],
+        durationMs: 0.001,
+        attempt: 0,
+        replayed: false,
+      };
+      if (this.#journal) await this.#recordUnrun(admission, this.#journal, tool, exhausted);
+      call.answer(exhausted);
+    } catch (cause) {
+      call.fail(unavailable(call.request, cause));
+    }
+  }
+
+  async #recordUnrun(
+    admission: Admission,
+    journal: Journal,
+    tool: Tool,
+    outcome: Outcome,
+  ): Promise<void> {
+    const { attempt } = await journal.claim(this.#claimOf(admission, tool));
+    await journal.end(admission.key, attempt, { kind: "outcome", outcome });
+  }
+
+  #queue(admission: Admission, tool: Tool, args: unknown): void {
+    const { call } = admission;
+    let isGranted = false;
+    let slot: Slot | undefined;
+    try {
+      slot = this.#slots.acquire(tool.descriptor.name, tool.limits.concurrency, () => {
+        isGranted = true;
+        if (slot) this.#granted(admission, tool, args);
+      });
+    } catch (fault) {
+      admission.giveBack();
+      return call.fail(fault as ToolPortError);
+    }
+    call.holdSlot(slot);
+    if (isGranted) this.#granted(admission, tool, args);
+    else call.whenGone().then(() => admission.giveBack(), () => {});
+    return undefined;
+  }
+
+  #granted(admission: Admission, tool: Tool, args: unknown): void {
+    const { call } = admission;
+    if (!call.isWaiting) return admission.giveBack();
+    const journal = call.digest === "" ? undefined : this.#journal;
+    if (!journal) return this.#start(admission, tool, args, 1, undefined);
+    void this.#claim(admission, journal, tool, args);
+    return undefined;
+  }
+
+  async #claim(admission: Admission, journal: Journal, tool: Tool, args: unknown): Promise<void> {
+    const { call, key } = admission;
+    try {
+      const { attempt } = await journal.claim(this.#claimOf(admission, tool));
+      const record = new CallRecord(journal, key, attempt, this.#log, () => this.#isClosed);
+      if (call.isWaiting) return this.#start(admission, tool, args, attempt, record);
+      await record.released();
+    } catch (cause) {
+      call.fail(unavailable(call.request, cause));
+    }
+    return admission.giveBack();
+  }
+
+  #claimOf({ call, key }: Admission, tool: Tool): Parameters<Journal["claim"]>[0] {
+    return {
+      ...key,
+      toolName: tool.descriptor.name,
+      callDigest: call.digest,
+      manifestDigest: this.#registry.digest,
+      idempotent: tool.descriptor.idempotent,
+    };
+  }
+
+  #start(
+    admission: Admission,
+    tool: Tool,
+    args: unknown,
+    attempt: number,
+    record: CallRecord | undefined,
+  ): void {
+    const { call, run } = admission;
+    // The run may have ended while the call waited for its slot.
+    if (tool.descriptor.runAware && !run?.live) {
+      void record?.released();
+      admission.giveBack();
+      return call.fail(runFault(call.request, run));
+    }
+    if (admission.budget) void call.whenGone().then(() => admission.budget?.(true));
+    const context = tool.descriptor.runAware
+      ? run?.contextFor(call.request, (listener) => call.onEnd(listener))
+      : undefined;
+    return call.start(tool, args, attempt, record, context, admission.principal);
+  }
+}
+
+/** A call on its way to its start. */
+class Admission {
+  readonly call: Call;
+  readonly args: JsonObject;
+  readonly principal: string;
+  readonly run: CallRun | undefined;
+  /** Settles the place that was taken from the budget. */
+  budget: ((started: boolean) => void) | undefined;
+
+  constructor(
+    call: Call,
+    args: JsonObject,
+    principal: string,
+    run: CallRun | undefined,
+  ) {
+    this.call = call;
+    this.args = args;
+    this.principal = principal;
+    this.run = run;
+  }
+
+  get key(): CallKey {
+    const { runId, callId } = this.call.request;
+    return { principal: this.principal, runId, callId };
+  }
+
+  giveBack(): void {
+    this.budget?.(false);
+    this.budget = undefined;
+  }
+}
+
+function reused({ callId, runId }: CallRequest): ToolPortError {
+  return new ToolPortError(
+    "CALL_ID_REUSED",
+    `call id ${JSON.stringify(callId)} was used in run ${JSON.stringify(runId)} for another call`,
+  );
+}
+
+function expired({ runId }: CallRequest): ToolPortError {
+  return new ToolPortError(
+    "RUN_EXPIRED",
+    `the records of run ${JSON.stringify(runId)} have been pruned; use a new run id`,
+  );
+}
+
+function runFault({ name }: CallRequest, run: CallRun | undefined): ToolPortError {
+  return run
+    ? new ToolPortError("RUN_ENDED", `run ${pythonRepr(run.id)} is no longer live`)
+    : new ToolPortError(
+        "RUN_REQUIRED",
+        `run-aware tool ${JSON.stringify(name)} requires the context of a live run; call it over Run`,
+      );
+}
+
+function unavailable({ callId }: CallRequest, cause: unknown): ToolPortError {
+  if (isToolPortError(cause) && cause.code !== "JOURNAL_UNAVAILABLE") return cause;
+  return new ToolPortError(
+    "JOURNAL_UNAVAILABLE",
+    `the journal could not be asked about call ${JSON.stringify(callId)}, so nothing was started`,
+    { cause },
+  );
+}
+
+function internal({ name }: CallRequest, cause: unknown): ToolPortError {
+  return new ToolPortError("INTERNAL", `checking the arguments of ${JSON.stringify(name)} failed`, {
+    cause,
+  });
+}
+
+function indeterminate({ toolName, attempt }: { toolName: string; attempt: number }): Outcome {
+  return {
+    ok: false,
+    ...failure(
+      "INDETERMINATE",
+      `an earlier attempt of ${JSON.stringify(toolName)} started and its outcome is not known`,
+    ),
+    content: [],
+    durationMs: 0.001,
+    attempt,
+    replayed: false,
+  };
+}
