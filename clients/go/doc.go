@@ -1,0 +1,26 @@
+// Package toolport is a client for toolport, the process that serves a frozen
+// set of TypeScript tools to agent kernels over gRPC.
+//
+// [Spawn] starts a sidecar on a tools file and ends it again; [Dial] speaks to
+// one that runs already. Both give a [Client] with five verbs:
+//
+//   - [Client.Manifest] lists the tools
+//   - [Client.Select] says which of them to offer the model this turn
+//   - [Client.Execute] runs one call to its end
+//   - [Client.Stream] runs one call and gives its progress and partial output
+//     as they happen
+//   - [Client.Refuse] makes the record of a call that was not let run
+//
+// # Outcomes and faults
+//
+// What a model can learn from is an outcome: a [ToolCall] whose Error is set,
+// returned with a nil error. What a kernel's author must mend is a [*Fault],
+// found with [errors.As]. The client itself never asks a call again: whether
+// that is safe depends on the call's run id and on [Fault.Started].
+//
+// # Numbers
+//
+// Arguments and results are JSON text on the wire, so no digit is lost on the
+// way: an int64 arrives as it left, and [ToolCall.Decode] reads a number that
+// has no type of its own into a [encoding/json.Number].
+package toolport
