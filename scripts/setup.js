@@ -41,7 +41,9 @@ const steps = {
   },
   go() {
     requireGo();
-    const modules = ["clients/go", "examples"].filter((path) => existsSync(join(root, path, "go.mod")));
+    const modules = ["clients/go", "examples"].filter((path) =>
+      existsSync(join(root, path, "go.mod")),
+    );
     const inputs = modules.flatMap((path) => [`${path}/go.mod`, `${path}/go.sum`]);
     once("go", inputs, join(root, "clients", "go", "go.mod"), () => {
       for (const path of modules) run("go", ["mod", "download"], { cwd: join(root, path) });

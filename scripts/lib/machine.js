@@ -22,7 +22,9 @@ export function findPython() {
 /** Throws unless Go is on the PATH. */
 export function requireGo() {
   if (succeeds("go", ["version"])) return;
-  throw new Error("Go is needed and there is no go on the PATH: install it from https://go.dev/dl.");
+  throw new Error(
+    "Go is needed and there is no go on the PATH: install it from https://go.dev/dl.",
+  );
 }
 
 function succeeds(command, args) {

@@ -46,6 +46,6 @@ function files(path) {
   if (!statSync(path).isDirectory()) return [path];
   return readdirSync(path)
     .filter((name) => !ignored.has(name) && !name.endsWith(".egg-info"))
-    .sort()
+    .toSorted()
     .flatMap((name) => files(join(path, name)));
 }

@@ -65,7 +65,7 @@ export async function main(body) {
   try {
     await body();
   } catch (error) {
-    console.error(`\n${error instanceof Error ? error.message : error}`);
+    console.error(`\n${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;
   }
 }
