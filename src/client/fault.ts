@@ -2,9 +2,8 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type ServiceError, status } from "@grpc/grpc-js";
 
-import { ErrorInfoSchema, RetryInfoSchema } from "../../gen/ts/google/rpc/error_details_pb.ts";
-import { StatusSchema } from "../../gen/ts/google/rpc/status_pb.ts";
 import { catalogue, type ErrorCode, type Started, ToolPortError } from "../errors.ts";
+import { ErrorInfoSchema, RetryInfoSchema, StatusSchema } from "../wire/v1.ts";
 
 /**
  * The error of a request that ended in a status other than OK.

@@ -1,0 +1,111 @@
+import { statSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+import { isToolsDefinition, type ToolsDefinition } from "../define-tools.ts";
+import { ConfigurationError } from "../errors.ts";
+import { after } from "../internal/timers.ts";
+
+const loadTimeoutMs = 60_000;
+const hint = "export default defineTools({ tools: [...] })";
+
+/**
+ * Loads a tools file and returns its default export. TypeScript is run as it is, its types stripped;
+ * the file runs with all the rights of this process.
+ *
+ * @param path relative to the working directory, or absolute
+ * @throws ConfigurationError in one sentence: no such file, one that throws while it is loaded (with
+ *   the line of the file), one without a default export, or one whose default export is not made by
+ *   `defineTools`
+ */
+export async function loadToolsFile(path: string): Promise<ToolsDefinition> {
+  const file = resolve(path);
+  requireFile(path, file);
+  const module = await importFile(path, file);
+  const exported = module["default"];
+  if (isToolsDefinition(exported)) return exported;
+  throw new ConfigurationError(`${path} ${describeExport(module)}: write \`${hint}\``);
+}
+
+function requireFile(path: string, file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats) throw new ConfigurationError(`${path} does not exist: give the path of a tools file`);
+  if (!stats.isFile()) {
+    throw new ConfigurationError(`${path} is not a file: give the path of a tools file`);
+  }
+}
+
+async function importFile(path: string, file: string): Promise<Record<string, unknown>> {
+  const late = Promise.withResolvers<never>();
+  // The timer also keeps the process up while the file awaits something that never comes.
+  const timer = after(loadTimeoutMs, () =>
+    late.reject(new ConfigurationError(`${path} did not finish loading within 60 s`)),
+  );
+  try {
+    return await Promise.race([import(pathToFileURL(file).href), late.promise]);
+  } catch (error) {
+    if (error instanceof ConfigurationError && !error.stack?.includes(file)) throw error;
+    throw new ConfigurationError(loadFailure(path, file, error), { cause: error });
+  } finally {
+    timer.stop();
+  }
+}
+
+function loadFailure(path: string, file: string, error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const text = textOf(error);
+  if (code === "ERR_MODULE_NOT_FOUND") {
+    return `${path} cannot be loaded: ${relativise(text)}; install it or mend the import`;
+  }
+  if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
+    return `${path} uses TypeScript that is more than types, which Node cannot run: ${text}`;
+  }
+  if (code === "ERR_UNKNOWN_FILE_EXTENSION") {
+    return `${basename(file)} is of no known kind: expected a .ts, .mts, .js or .mjs file`;
+  }
+  const place = placeIn(error, file);
+  return `${path}${place ?? ""} throws while it is loaded: ${text}`;
+}
+
+/** `:12` where the error says that it came from line 12 of the file. */
+function placeIn(error: unknown, file: string): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  for (const name of [pathToFileURL(file).href, file]) {
+    const at = stack.indexOf(`${name}:`);
+    const line = at < 0 ? undefined : /^\d+/u.exec(stack.slice(at + name.length + 1))?.[0];
+    if (line !== undefined) return `:${line}`;
+  }
+  return undefined;
+}
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const message = error.message.trim().replace(/\s*\n\s*/gu, " ");
+  return error instanceof ConfigurationError ? message : `${error.name}: ${message}`;
+}
+
+/** Node names both files by their whole paths; the importing one is known to the reader. */
+function relativise(text: string): string {
+  return text.replace(/ imported from .*$/u, "").replace(/file:\/\/\S+/gu, (url) => {
+    const bare = url.replace(/['",.]+$/u, "");
+    return URL.canParse(bare) ? fileURLToPath(bare) : url;
+  });
+}
+
+function describeExport(module: Record<string, unknown>): string {
+  if (!("default" in module)) {
+    const names = Object.keys(module);
+    return names.length === 0
+      ? "exports nothing"
+      : `has no default export (it exports ${names.join(", ")})`;
+  }
+  const exported = module["default"];
+  if (Array.isArray(exported)) return "exports a plain array, which is not made by defineTools";
+  return `has a default export that is not made by defineTools (it is ${kindOf(exported)})`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (value instanceof Promise) return "a promise: await it in the file";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
