@@ -110,6 +110,21 @@ func serve(t testing.TB, server *fakeServer, listener net.Listener, options ...g
 	})
 }
 
+// listenForExamples serves on the loopback interface, outside of any test.
+func listenForExamples(server *fakeServer) (address string, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	s := newServer(server)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = s.Serve(listener)
+	}()
+	return listener.Addr().String(), func() { s.Stop(); <-served }, nil
+}
+
 func newServer(server *fakeServer, options ...grpc.ServerOption) *grpc.Server {
 	s := grpc.NewServer(append([]grpc.ServerOption{grpc.MaxRecvMsgSize(toolport.DefaultMaxMessageBytes)}, options...)...)
 	toolportv1.RegisterToolPortServiceServer(s, server)

@@ -30,12 +30,14 @@ func RemapToolCallIDs[IDs []string | map[string]string](message map[string]any, 
 }
 
 func remapByPosition(message map[string]any, ids []string) (map[string]any, error) {
-	calls := entries(message["tool_calls"], "")
 	chunks := entries(message["tool_call_chunks"], "")
-	what := "tool calls"
-	counted := calls
+	blocks := entries(message["content"], "tool_use")
+	what, counted := "tool calls", entries(message["tool_calls"], "")
+	// A message without the list of calls has them in its chunks or its blocks.
 	if message["tool_calls"] == nil && len(chunks) > 0 {
 		what, counted = "tool call chunks", chunks
+	} else if message["tool_calls"] == nil && len(blocks) > 0 {
+		what, counted = "tool_use blocks", blocks
 	}
 	if len(counted) != len(ids) {
 		return nil, fmt.Errorf("toolport: the message has %d %s and %d ids were given; give one for each", len(counted), what, len(ids))
@@ -47,13 +49,10 @@ func remapByPosition(message map[string]any, ids []string) (map[string]any, erro
 	if same {
 		return message, nil
 	}
-	for _, other := range []struct {
+	for _, other := range [...]struct {
 		name  string
 		count int
-	}{
-		{"tool_use blocks", len(entries(message["content"], "tool_use"))},
-		{"tool call chunks", len(chunks)},
-	} {
+	}{{"tool_use blocks", len(blocks)}, {"tool call chunks", len(chunks)}} {
 		if other.count > len(ids) {
 			return nil, fmt.Errorf("toolport: the message has %d %s and %d ids were given; give one for each", other.count, other.name, len(ids))
 		}
