@@ -98,6 +98,7 @@ export default defineConfig({
     "import/no-cycle": "error",
     "import/no-named-as-default-member": "off",
     "import/no-unassigned-import": "off",
+    "no-underscore-dangle": "off",
     "promise/no-callback-in-promise": "off",
     // It takes a promise's executor that returns early for one that resolves twice.
     "promise/no-multiple-resolved": "off",
