@@ -10,10 +10,12 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
 
 	toolportv1 "toolport.dev/toolport/gen/toolport/v1"
 )
@@ -102,7 +104,8 @@ func (c *Client) Address() string { return c.address }
 func (c *Client) Service() toolportv1.ToolPortServiceClient { return c.service }
 
 // WaitReady waits until the sidecar's health is SERVING, or until ctx is done,
-// which is the error then.
+// which is the error then. What waiting can't mend, such as a wrong token, is a
+// [*Fault] at once.
 func (c *Client) WaitReady(ctx context.Context) error {
 	health := healthv1.NewHealthClient(c.conn)
 	for delay := 5 * time.Millisecond; ; delay = min(2*delay, 200*time.Millisecond) {
@@ -110,8 +113,11 @@ func (c *Client) WaitReady(ctx context.Context) error {
 		if err == nil && answer.GetStatus() == healthv1.HealthCheckResponse_SERVING {
 			return nil
 		}
-		if err == nil {
+		switch status.Code(err) {
+		case codes.OK:
 			err = fmt.Errorf("its health is %s", answer.GetStatus())
+		case codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented:
+			return newFault(ctx, err, StartedNo)
 		}
 		select {
 		case <-ctx.Done():

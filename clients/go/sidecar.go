@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -14,79 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 )
-
-// A SpawnOption configures [Spawn].
-type SpawnOption interface {
-	applySpawn(*spawnConfig) error
-}
-
-type spawnConfig struct {
-	dialConfig
-	command      []string
-	args         []string
-	env          []string
-	dir          string
-	startTimeout time.Duration
-	closeTimeout time.Duration
-}
-
-type spawnOption func(*spawnConfig) error
-
-func (o spawnOption) applySpawn(c *spawnConfig) error { return o(c) }
-
-// WithCommand runs this command instead of looking for one, such as
-// `WithCommand("npx", "toolport")`. The environment variable TOOLPORT_COMMAND
-// does the same, split at white space.
-func WithCommand(command ...string) SpawnOption {
-	return spawnOption(func(c *spawnConfig) error {
-		if len(command) == 0 || command[0] == "" {
-			return errors.New("toolport: WithCommand needs a command")
-		}
-		c.command = command
-		return nil
-	})
-}
-
-// WithServeArgs adds arguments to `toolport serve`.
-func WithServeArgs(args ...string) SpawnOption {
-	return spawnOption(func(c *spawnConfig) error {
-		c.args = append(c.args, args...)
-		return nil
-	})
-}
-
-// WithEnv adds `KEY=value` entries to the environment of the sidecar.
-func WithEnv(entries ...string) SpawnOption {
-	return spawnOption(func(c *spawnConfig) error {
-		c.env = append(c.env, entries...)
-		return nil
-	})
-}
-
-// WithDir runs the sidecar in this folder. The default is the current one.
-func WithDir(dir string) SpawnOption {
-	return spawnOption(func(c *spawnConfig) error {
-		c.dir = dir
-		return nil
-	})
-}
-
-// WithStartTimeout bounds the time up to health SERVING. The default is 30 s.
-func WithStartTimeout(timeout time.Duration) SpawnOption {
-	return spawnOption(func(c *spawnConfig) error {
-		c.startTimeout = timeout
-		return nil
-	})
-}
-
-// WithCloseTimeout bounds how long [Sidecar.Close] waits for calls in flight
-// before it kills the process. The default is 15 s.
-func WithCloseTimeout(timeout time.Duration) SpawnOption {
-	return spawnOption(func(c *spawnConfig) error {
-		c.closeTimeout = timeout
-		return nil
-	})
-}
 
 // A StartError says that the process ended, or did not serve in time. Find it
 // with [errors.As].
@@ -246,94 +172,4 @@ func (s *Sidecar) watch(logger *slog.Logger) {
 	if !s.closing.Load() {
 		logger.Error("the toolport sidecar ended by itself", "pid", s.PID(), "state", s.process.cmd.ProcessState.String())
 	}
-}
-
-// A process owns a started command, its pipes and the socket's folder.
-type process struct {
-	cmd    *exec.Cmd
-	stdin  io.Closer
-	stderr *logLines
-	ready  chan readyLine
-	alive  context.Context
-	done   <-chan struct{}
-}
-
-func startProcess(cmd *exec.Cmd, dir string, logger *slog.Logger) (*process, error) {
-	alive, ended := context.WithCancel(context.Background())
-	p := &process{cmd: cmd, ready: make(chan readyLine, 1), alive: alive, done: alive.Done()}
-	p.stderr = newLogLines(func(line string) { logger.Info(line, "source", "toolport") })
-	cmd.Stderr = p.stderr
-	cmd.Stdout = newReadyLines(p.ready, func(line string) { logger.Debug(line, "source", "toolport stdout") })
-	// What a tool has started may hold the pipes longer than the process lives.
-	cmd.WaitDelay = time.Second
-	ownGroup(cmd)
-	stdin, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		ended()
-		return nil, errors.Join(fmt.Errorf("toolport: %s can't be started: %w", cmd.Path, err), os.RemoveAll(dir))
-	}
-	// The open pipe tells the sidecar that its parent lives.
-	p.stdin = stdin
-	go func() {
-		defer ended()
-		// How it ended is in ProcessState; the error adds nothing to it.
-		_ = cmd.Wait()
-		if err := os.RemoveAll(dir); err != nil {
-			logger.Warn("the socket's folder can't be removed", "dir", dir, "error", err)
-		}
-	}()
-	return p, nil
-}
-
-func (p *process) awaitReady(ctx context.Context) (readyLine, error) {
-	select {
-	case line := <-p.ready:
-		return line, line.err
-	case <-p.done:
-		return readyLine{}, fmt.Errorf("it ended (%s)", p.cmd.ProcessState)
-	case <-ctx.Done():
-		return readyLine{}, fmt.Errorf("it printed no ready line: %w", ctx.Err())
-	}
-}
-
-// stop lets the process drain for at most timeout.
-func (p *process) stop(timeout time.Duration) error {
-	if err := terminate(p.cmd.Process); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		p.kill()
-		return fmt.Errorf("toolport: the sidecar could not be asked to end: %w", err)
-	}
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case <-p.done:
-		return nil
-	case <-timer.C:
-		p.kill()
-		return fmt.Errorf("toolport: the sidecar did not end within %s and was killed", timeout)
-	}
-}
-
-// kill ends the process and what it has started, and waits for it.
-func (p *process) kill() {
-	if p.alive.Err() == nil {
-		killGroup(p.cmd.Process)
-	}
-	<-p.done
-}
-
-// socketDir is a fresh folder that only this user can enter, short enough for
-// the limit of a socket's path.
-func socketDir() (string, error) {
-	base := ""
-	if len(os.TempDir()) > 80 {
-		base = "/tmp"
-	}
-	dir, err := os.MkdirTemp(base, "toolport-")
-	if err != nil {
-		return "", fmt.Errorf("toolport: no folder for the socket: %w", err)
-	}
-	return dir, nil
 }
