@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -146,7 +147,7 @@ func (k *kernel) turn(ctx context.Context, turn turn) error {
 	faults := make([]error, len(calls))
 	var running sync.WaitGroup
 	for i, call := range calls {
-		k.printf("assistant calls %s %v as %s", call.Name, call.Arguments, call.CallID)
+		k.printf("assistant calls %s %s as %s", call.Name, asJSON(call.Arguments), call.CallID)
 		running.Go(func() { answers[i], faults[i] = k.answer(ctx, call) })
 	}
 	running.Wait()
@@ -222,6 +223,14 @@ func portion(p *toolport.Progress) string {
 		return fmt.Sprint(p.Done)
 	}
 	return fmt.Sprintf("%v/%v", p.Done, *p.Total)
+}
+
+func asJSON(arguments any) []byte {
+	text, err := json.Marshal(arguments)
+	if err != nil {
+		return fmt.Append(nil, err)
+	}
+	return text
 }
 
 func (k *kernel) printf(format string, args ...any) {
