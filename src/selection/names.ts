@@ -18,7 +18,8 @@ const mostNames = 100_000;
  */
 export function readNames(list: unknown, what: string): readonly string[] {
   if (!Array.isArray(list)) throw new TypeError(`${what} is no list of names`);
-  const { length } = list as readonly unknown[];
+  const { length } = list as { readonly length: unknown };
+  if (typeof length !== "number") throw new TypeError(`${what} is no list of names`);
   if (length > mostNames) throw new TypeError(`${what} lists more than ${mostNames} names`);
   const names: string[] = [];
   for (let i = 0; i < length; i++) {
