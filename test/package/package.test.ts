@@ -1,0 +1,156 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import test from "ava";
+
+const exec = promisify(execFile);
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const project = await mkdtemp(join(tmpdir(), "toolport-consumer-"));
+const snippets = await typescriptSnippets();
+
+test.before("a fresh project installs the packed package", async () => {
+  const { devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+    devDependencies: Record<string, string>;
+  };
+  const beside = ["zod", "@langchain/core", "@types/node"];
+  const packed = await exec(
+    "npm",
+    ["pack", "--ignore-scripts", "--json", "--pack-destination", project],
+    { cwd: root },
+  );
+  const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }];
+  await writeFile(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
+  await exec(
+    "npm",
+    [
+      "install",
+      "--prefer-offline",
+      "--no-audit",
+      "--no-fund",
+      join(project, filename),
+      ...beside.map((name) => `${name}@${devDependencies[name]}`),
+    ],
+    { cwd: project },
+  );
+  for (const [index, snippet] of snippets.entries()) {
+    await writeFile(join(project, `snippet-${index}.ts`), snippet);
+  }
+  await writeFile(join(project, "consumer.ts"), consumer);
+});
+
+test.after.always("the project is removed", async () => {
+  await rm(project, { recursive: true, force: true });
+});
+
+test("what the package exports can be imported by name", async (t) => {
+  const script = `
+    const [main, client, v1] = await Promise.all(
+      ["toolport", "toolport/client", "toolport/v1"].map((name) => import(name)),
+    );
+    console.log(typeof main.defineTools, typeof client.connect, typeof v1.ToolPortService.method);
+  `;
+  const { stdout } = await inProject("node", ["--input-type=module", "--eval", script]);
+  t.is(stdout, "function function object\n");
+});
+
+for (const [resolution, module] of [
+  ["nodenext", "nodenext"],
+  ["bundler", "esnext"],
+] as const) {
+  test(`the README's snippets and a consumer type-check under ${resolution} resolution`, async (t) => {
+    const config = `tsconfig.${resolution}.json`;
+    const compilerOptions = {
+      target: "es2024",
+      lib: ["es2024", "dom"],
+      types: ["node"],
+      module,
+      moduleResolution: resolution,
+      strict: true,
+      noEmit: true,
+      exactOptionalPropertyTypes: true,
+      isolatedDeclarations: false,
+    };
+    const files = ["consumer.ts", ...snippets.map((_, index) => `snippet-${index}.ts`)];
+    await writeFile(join(project, config), JSON.stringify({ compilerOptions, files }));
+    const { stdout } = await inProject(join(root, "node_modules", ".bin", "tsc"), ["-p", config]);
+    t.is(stdout, "");
+  });
+}
+
+test("the installed command says how it is used", async (t) => {
+  const { stdout } = await inProject(join(project, "node_modules", ".bin", "toolport"), ["--help"]);
+  t.regex(stdout, /serve/u);
+  t.regex(stdout, /call/u);
+});
+
+test("the README's first tool can be called as the README says", async (t) => {
+  const command = join(project, "node_modules", ".bin", "toolport");
+  const words = ["call", "count_words", "text=to be or not to be", "top=2"];
+  const { stdout } = await inProject(command, [...words, "--tools", "snippet-0.ts"]);
+  t.regex(stdout, /"?words"?:? *6/u);
+});
+
+test("every tools file of the README passes the check", async (t) => {
+  const command = join(project, "node_modules", ".bin", "toolport");
+  for (const [index, snippet] of snippets.entries()) {
+    if (!snippet.includes("export default defineTools")) continue;
+    await t.notThrowsAsync(inProject(command, ["check", `snippet-${index}.ts`]));
+  }
+});
+
+const consumer = `import { connect } from "toolport/client";
+import { defineTool, defineTools, isToolPortError, ToolPortError } from "toolport";
+import { ErrorKind, type ToolCall } from "toolport/v1";
+import { z } from "zod";
+
+const typed = defineTool({
+  name: "typed",
+  description: "Its arguments have the schema's types.",
+  parameters: z.object({ n: z.number().default(1), when: z.string().optional() }),
+  execute({ n, when }, ctx): string {
+    const sum: number = n + 1;
+    const maybe: string | undefined = when;
+    ctx.progress(1, 2, "half");
+    // @ts-expect-error there is no such argument
+    void ((args: Parameters<typeof typed.execute>[0]) => args.missing);
+    return \`\${sum} \${maybe ?? ""}\`;
+  },
+});
+
+export default defineTools({ tools: [typed] });
+
+export async function use(address: string): Promise<ToolCall | undefined> {
+  const port = connect({ address });
+  try {
+    for await (const event of port.execute({ name: "typed", arguments: { n: 1 } })) {
+      if (event.case === "call" && event.value.errorKind === ErrorKind.UNSPECIFIED) return event.value;
+    }
+    return undefined;
+  } catch (error) {
+    if (isToolPortError(error) && error.code === "UNREACHABLE") throw new ToolPortError("INTERNAL", "x");
+    throw error;
+  } finally {
+    port.close();
+  }
+}
+`;
+
+async function inProject(
+  command: string,
+  args: readonly string[],
+): Promise<{ stdout: string; stderr: string }> {
+  try {
+    return await exec(command, args, { cwd: project });
+  } catch (error) {
+    const { message, stdout } = error as Error & { stdout?: string };
+    throw new Error(`${message}\n${stdout ?? ""}`, { cause: error });
+  }
+}
+
+async function typescriptSnippets(): Promise<string[]> {
+  const readme = await readFile(join(root, "README.md"), "utf8");
+  return [...readme.matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, code]) => code ?? "");
+}
