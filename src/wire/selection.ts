@@ -61,9 +61,7 @@ export function toSelectionResult(selected: Selected): SelectionResult {
       added: wellFormed(record.added),
       reinstated: wellFormed(record.reinstated),
       detail: record.detail.toWellFormed(),
-      ...(record.forcedChoice === null
-        ? {}
-        : { forcedChoice: record.forcedChoice.toWellFormed() }),
+      ...(record.forcedChoice === null ? {} : { forcedChoice: record.forcedChoice.toWellFormed() }),
     })),
   });
   if (selected.forcedChoice !== null) result.forcedChoice = selected.forcedChoice.toWellFormed();

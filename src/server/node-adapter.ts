@@ -1,0 +1,177 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { createContextValues } from "@connectrpc/connect";
+import {
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
+import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { isToolPortError, ToolPortError } from "../errors.ts";
+import type { Log } from "../internal/log.ts";
+import { toConnectError } from "../wire/faults.ts";
+import type { Authenticate } from "./authenticate.ts";
+import { boundBody } from "./bound-body.ts";
+import { Deadline, deadlineFault, readTimeout } from "./deadline.ts";
+import { type RpcScope, scopeKey } from "./scope.ts";
+
+/** A request over HTTP/1.1 or HTTP/2. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+/** Its response. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/** What the adapter needs. */
+export interface AdapterOptions {
+  readonly handlers: ReadonlyMap<string, UniversalHandler>;
+  readonly authenticate: Authenticate;
+  /** Whether the server is shutting down and takes no new calls. */
+  isDraining(): boolean;
+  /** How long a unary or server-streaming request's message may take to come, in milliseconds. */
+  readonly bodyTimeoutMs: number;
+  readonly log: Log;
+}
+
+/** Paths that need no credential and are answered while draining. */
+const healthPrefix = "/grpc.health.v1.Health/";
+
+/** Paths that stay open to whoever is authenticated while draining. */
+const reflectionPrefix = "/grpc.reflection.";
+
+/** Statuses that the framework answers with before it asks whether the RPC may go on. */
+const ungated: ReadonlySet<number> = new Set([404, 405, 415, 505]);
+
+/**
+ * Makes the listener that serves RPCs over both versions of HTTP. Whatever comes in, it neither
+ * throws nor leaves a promise behind.
+ */
+export function createRequestListener(
+  options: AdapterOptions,
+): (request: NodeRequest, response: NodeResponse) => void {
+  const { log } = options;
+  return (request, response) => {
+    response.on("error", (error: Error) => log("debug", "response_error", { error }));
+    serve(request, response, options).catch((error: unknown) => {
+      // The peer went away in the midst of it, or its bytes were no HTTP that can be answered.
+      log("debug", "request_failed", { error });
+      if (response.headersSent) response.destroy?.();
+      else respond(response, 400, {}, undefined);
+    });
+  };
+}
+
+async function serve(
+  request: NodeRequest,
+  response: NodeResponse,
+  options: AdapterOptions,
+): Promise<void> {
+  const path = (request.url ?? "").split("?", 1)[0] ?? "";
+  const handler = options.handlers.get(path);
+  const scope = openScope(request, path, options);
+  const refusal = scope.refusal;
+  if (!handler) {
+    const text = `nothing is served at ${JSON.stringify(path.slice(0, 256))}`;
+    return refuse(request, response, refusal ?? new ToolPortError("UNIMPLEMENTED", text), options);
+  }
+  const { deadline } = scope;
+  response.once("close", () => deadline?.stop());
+  const universal = toUniversal(request, response, scope);
+  const body = universal.body as AsyncIterable<Uint8Array>;
+  const kind = handler.method.methodKind;
+  const isSingle = kind === "unary" || kind === "server_streaming";
+  const answer = await handler({
+    ...universal,
+    body: boundBody(body, deadline, isSingle ? options.bodyTimeoutMs : undefined, options.log),
+  });
+  if (refusal && ungated.has(answer.status)) return refuse(request, response, refusal, options);
+  return universalResponseToNodeResponse(answer, response);
+}
+
+/** Reads what the headers say of the RPC; what is wrong with them becomes its refusal. */
+function openScope(request: NodeRequest, path: string, options: AdapterOptions): RpcScope {
+  const { headers } = request;
+  let principal = "";
+  let deadline: Deadline | undefined;
+  let refusal: ToolPortError | undefined;
+  try {
+    const isHealth = path.startsWith(healthPrefix);
+    if (!isHealth) principal = options.authenticate(headers.authorization);
+    if (!isHealth && !path.startsWith(reflectionPrefix) && options.isDraining()) {
+      throw new ToolPortError("DRAINING", "the server is shutting down and takes no new calls");
+    }
+    const ms = readTimeout(text(headers["grpc-timeout"]), text(headers["connect-timeout-ms"]));
+    if (ms !== undefined) deadline = new Deadline(ms);
+    if (ms !== undefined && ms <= 0) throw deadlineFault();
+  } catch (thrown) {
+    if (!isToolPortError(thrown)) throw thrown;
+    refusal = thrown;
+  }
+  return { principal, deadline, refusal, goneCause: () => goneCause(request) };
+}
+
+/**
+ * Over HTTP/2 a cancel resets the stream and leaves the connection; over HTTP/1.1 a caller can only
+ * close the connection, which a lost one can't be told from.
+ */
+function goneCause(request: NodeRequest): "cancelled" | "disconnected" {
+  if (!("stream" in request)) return "disconnected";
+  const session = request.stream.session;
+  return session && !session.destroyed ? "cancelled" : "disconnected";
+}
+
+function toUniversal(
+  request: NodeRequest,
+  response: NodeResponse,
+  scope: RpcScope,
+): UniversalServerRequest {
+  const { headers } = request;
+  // Nothing reads the authority, but the framework parses it, and throws at one that is no host.
+  if ("stream" in request) headers[":authority"] = "localhost";
+  headers.host = "localhost";
+  // The deadline is kept here: the framework's own timer fires at once beyond 2^31 ms.
+  delete headers["grpc-timeout"];
+  delete headers["connect-timeout-ms"];
+  return universalRequestFromNodeRequest(
+    request,
+    response,
+    undefined,
+    createContextValues().set(scopeKey, scope),
+  );
+}
+
+/** Answers without a handler, in the words of the protocol that the request speaks. */
+function refuse(
+  request: NodeRequest,
+  response: NodeResponse,
+  fault: ToolPortError,
+  { log }: AdapterOptions,
+): void {
+  const error = toConnectError(fault, log);
+  const type = text(request.headers["content-type"]) ?? "";
+  request.resume();
+  if (/^application\/grpc\b/iu.test(type)) {
+    const headers = Object.fromEntries(setTrailerStatus(new Headers(), error));
+    return respond(response, 200, { ...headers, "content-type": type }, undefined);
+  }
+  const status = fault.code === "UNIMPLEMENTED" ? 404 : codeToHttpStatus(error.code);
+  const bytes = errorToJsonBytes(error, undefined);
+  return respond(response, status, { "content-type": "application/json" }, bytes);
+}
+
+function respond(
+  response: NodeResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array | undefined,
+): void {
+  if (response.destroyed || response.writableEnded) return;
+  // One signature for both versions of HTTP, whose declarations differ.
+  const target = response as ServerResponse;
+  target.writeHead(status, headers);
+  target.end(body);
+}
+
+function text(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" || value === undefined ? value : value.join(",");
+}

@@ -1,0 +1,230 @@
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import type { CallRequest } from "../domain/call.ts";
+import { isToolPortError, ToolPortError } from "../errors.ts";
+import type { CallEnd } from "../execution/port.ts";
+import type { OpenRequest, RunPeer, RunPort, RunSession } from "../execution/run-port.ts";
+import type { Log } from "../internal/log.ts";
+import { toEvent } from "../wire/call.ts";
+import { toConnectError, toStatus } from "../wire/faults.ts";
+import {
+  checkId,
+  invalid,
+  readExecuteRequest,
+  readMetadata,
+  readOnDisconnect,
+} from "../wire/request.ts";
+import {
+  type CallEventSchema,
+  type OpenRun,
+  type RunRequest,
+  type RunResponse,
+  RunResponseSchema,
+} from "../wire/v1.ts";
+import { fitAnswer, requireAnswerable } from "./answer.ts";
+import { outputTooLarge, sizeOf } from "./call-stream.ts";
+import { withDetails } from "./framework-faults.ts";
+import { Outbox } from "./outbox.ts";
+import { scopeOf } from "./scope.ts";
+import type { ServerInfoInit } from "./service.ts";
+
+// I1  One loop reads the requests; it is awaited by nobody but ends in the outbox, which every road
+//     out of the RPC goes through, and it never throws.
+// I2  A fault of one call travels as its event; only what breaks the stream's own rules ends it.
+
+/** What a run's stream needs. */
+export interface RunStreamOptions {
+  readonly runs: RunPort;
+  readonly digest: string;
+  readonly server: ServerInfoInit;
+  readonly maxMessageBytes: number;
+  readonly log: Log;
+}
+
+type EventInit = MessageInitShape<typeof CallEventSchema>["event"];
+
+/** Serves one live run over one stream. */
+export function streamRun(
+  requests: AsyncIterable<RunRequest>,
+  context: HandlerContext,
+  options: RunStreamOptions,
+): AsyncIterable<RunResponse> {
+  return new RunStream(requests, context, options).outbox;
+}
+
+class RunStream implements RunPeer {
+  readonly principal: string;
+  readonly outbox: Outbox<RunResponse>;
+  readonly #context: HandlerContext;
+  readonly #options: RunStreamOptions;
+  readonly #asked = new Map<bigint, CallRequest>();
+  #session: RunSession | undefined;
+
+  constructor(
+    requests: AsyncIterable<RunRequest>,
+    context: HandlerContext,
+    options: RunStreamOptions,
+  ) {
+    const { principal, goneCause, deadline } = scopeOf(context);
+    this.principal = principal;
+    this.#context = context;
+    this.#options = options;
+    const leave = (): void => this.#session?.leave(goneCause());
+    this.outbox = new Outbox<RunResponse>({ room: () => this.#session?.resume(), left: leave });
+    context.signal.addEventListener("abort", () => {
+      leave();
+      this.close();
+    });
+    deadline?.race(new Promise<never>(() => {})).catch((fault: ToolPortError) => {
+      this.#session?.leave("deadline", fault);
+      this.close(fault);
+    });
+    void this.#read(requests);
+  }
+
+  opened(resumed: boolean): void {
+    const { digest, server } = this.#options;
+    this.#send({ case: "opened", value: { digest, resumed, server } }, 0);
+  }
+
+  event(tag: bigint, callId: string, happened: Parameters<RunPeer["event"]>[2]): boolean {
+    const { maxMessageBytes } = this.#options;
+    const bytes = sizeOf(happened);
+    const message = this.#event(tag, callId, toEvent(happened));
+    const isTooLarge =
+      bytes > maxMessageBytes / 4 &&
+      toBinary(RunResponseSchema, message).byteLength > maxMessageBytes;
+    if (!isTooLarge) return this.outbox.push(message, bytes);
+    this.#fault(tag, callId, outputTooLarge(maxMessageBytes));
+    queueMicrotask(() => this.#session?.cancel(tag));
+    return true;
+  }
+
+  end(tag: bigint, callId: string, end: CallEnd): void {
+    const request = this.#asked.get(tag);
+    this.#asked.delete(tag);
+    // A call whose output was too large has had its end.
+    if (!request) return;
+    if (end.kind === "fault") return this.#fault(tag, callId, end.fault);
+    const { maxMessageBytes } = this.#options;
+    const answer = fitAnswer(request, end.outcome, request.acceptChunks, maxMessageBytes);
+    for (const chunk of answer.chunks) {
+      const message = this.#event(tag, callId, { case: "chunk", value: chunk });
+      this.outbox.push(message, chunk.data.byteLength);
+    }
+    const { result = "", argumentsJson } = answer.call;
+    this.outbox.push(
+      this.#event(tag, callId, { case: "call", value: answer.call }),
+      result.length + argumentsJson.length,
+    );
+  }
+
+  ask(question: Parameters<RunPeer["ask"]>[0]): void {
+    this.#send({ case: "hostRequest", value: question }, question.payloadJson.length);
+  }
+
+  unask(requestId: string, tag: bigint): void {
+    this.#send({ case: "hostCancel", value: { requestId, tag } }, 0);
+  }
+
+  close(fault?: ToolPortError): void {
+    this.outbox.end(fault ? { reason: toConnectError(fault, this.#options.log) } : undefined);
+  }
+
+  async #read(requests: AsyncIterable<RunRequest>): Promise<void> {
+    try {
+      for await (const { message } of requests) {
+        if (this.#session) this.#take(this.#session, message);
+        else this.#session = this.#open(message);
+      }
+      if (this.#session) this.#session.halfClose();
+      else this.close();
+    } catch (thrown) {
+      if (this.#context.signal.aborted) return;
+      this.#break(thrown);
+    }
+  }
+
+  #open(message: RunRequest["message"]): RunSession {
+    if (message.case !== "open") {
+      throw invalid("message", "is not `open`, which comes first on a run's stream");
+    }
+    return this.#options.runs.open(readOpen(message.value), this);
+  }
+
+  #take(session: RunSession, message: RunRequest["message"]): void {
+    switch (message.case) {
+      case "open":
+        throw invalid("open", "came a second time; a stream opens one run");
+      case "execute": {
+        const { tag, request, deadlineMs } = message.value;
+        if (tag === 0n) throw invalid("execute.tag", "is 0; give every call a tag of its own");
+        try {
+          if (!request) throw invalid("execute.request", "is missing; it names the call");
+          const call = readExecuteRequest(request, "execute.request.");
+          requireAnswerable(call, this.#options.maxMessageBytes);
+          if (!this.#asked.has(tag)) this.#asked.set(tag, call);
+          session.call(tag, call, deadlineMs);
+        } catch (thrown) {
+          if (!isToolPortError(thrown)) throw thrown;
+          this.#fault(tag, request?.request?.callId ?? "", thrown);
+        }
+        return;
+      }
+      case "cancel":
+        if (message.value.tag === 0n) throw invalid("cancel.tag", "is 0, which names no call");
+        return session.cancel(message.value.tag);
+      case "hostReply": {
+        const { requestId, reply } = message.value;
+        if (requestId === "") throw invalid("host_reply.request_id", "is empty");
+        if (reply.case === "resultJson") {
+          return session.reply(requestId, { ok: true, resultJson: reply.value });
+        }
+        const error = reply.case === "error" ? reply.value : "the host's reply is empty";
+        return session.reply(requestId, { ok: false, error });
+      }
+      case undefined:
+        throw invalid("message", "is not set, or of a kind that this server does not know");
+    }
+  }
+
+  /** The peer broke the stream's rules: it ends, and the run with it. */
+  #break(thrown: unknown): void {
+    const { log, maxMessageBytes } = this.#options;
+    const error = isToolPortError(thrown)
+      ? toConnectError(thrown, log)
+      : withDetails(thrown, maxMessageBytes, log);
+    this.outbox.end({ reason: error });
+    this.#session?.leave("cancelled");
+  }
+
+  #fault(tag: bigint, callId: string, fault: ToolPortError): void {
+    this.#asked.delete(tag);
+    const status = toStatus(fault, this.#options.log);
+    this.outbox.push(this.#event(tag, callId, { case: "fault", value: status }), 128);
+  }
+
+  #event(tag: bigint, callId: string, event: EventInit): RunResponse {
+    return create(RunResponseSchema, {
+      message: { case: "event", value: { tag, callId, event: event ?? { case: undefined } } },
+    });
+  }
+
+  #send(message: MessageInitShape<typeof RunResponseSchema>["message"], bytes: number): void {
+    this.outbox.push(
+      create(RunResponseSchema, { message: message ?? { case: undefined } }),
+      64 + bytes,
+    );
+  }
+}
+
+function readOpen(open: OpenRun): OpenRequest {
+  if (open.runId === "") throw invalid("open.run_id", "is empty; give every run an id");
+  checkId("open.run_id", open.runId);
+  return {
+    runId: open.runId,
+    expectedDigest: open.expectedDigest,
+    onDisconnect: readOnDisconnect(open.onDisconnect, "open."),
+    metadata: readMetadata(open.metadata),
+  };
+}
