@@ -1,5 +1,4 @@
 import type {
-  HistoryMessage,
   SelectableTool,
   SelectionContext,
   StageRecord,
@@ -7,16 +6,17 @@ import type {
 import { judgeAnswer } from "./adopter-stage.ts";
 import type { Patience } from "./ask.ts";
 import { ask } from "./ask.ts";
+import type { SelectionRequest } from "./begin.ts";
+import { begin, readContext } from "./begin.ts";
 import type { SelectionConfig, StageInput, StageTool } from "./config.ts";
 import { describeThrown, listNames } from "./describe-thrown.ts";
 import { judgeForce } from "./force.ts";
-import { frozenCopy } from "./frozen-copy.ts";
 import { routeIntent } from "./intent-routing.ts";
 import { choose, filter, readNames } from "./names.ts";
 import type { Plan, Question } from "./plan.ts";
 import { builtInStages, readConfig } from "./plan.ts";
 import type { Entry, Turn, Verdict } from "./turn.ts";
-import { byName, nameOf, settle, silentRecord } from "./turn.ts";
+import { settle, silentRecord } from "./turn.ts";
 
 /** Selects tools; holds no state between selections. */
 export interface Selector {
@@ -25,19 +25,6 @@ export interface Selector {
    * changes nothing.
    */
   select<T extends SelectableTool>(request: SelectionRequest<T>): Promise<Selection<T>>;
-}
-
-/** What to select from, and by what. */
-export interface SelectionRequest<T extends SelectableTool> {
-  /** The whole set, in order. */
-  readonly tools: readonly T[];
-  /**
-   * Choose among these, in this order. Absent or `null`: the whole set. Empty: none. Names that no
-   * tool bears are ignored.
-   */
-  readonly candidates?: readonly string[] | null | undefined;
-  /** What the stages may read; its signal ends the wait for a stage that takes its time. */
-  readonly context: SelectionContext & { readonly signal?: AbortSignal | undefined };
 }
 
 /** The tools to offer, and why. Frozen. */
@@ -199,58 +186,6 @@ function openDesk(context: SelectionContext, patience: Patience): Desk {
         return question(Object.freeze(input));
       }, patience),
   };
-}
-
-function begin<T extends SelectableTool>(
-  { tools, candidates }: SelectionRequest<T>,
-  { state }: SelectionContext,
-  isShown: boolean,
-): Turn<T> {
-  const all = tools.map((tool): Entry<T> => {
-    const name = nameOf(tool);
-    return { tool, name, view: isShown ? viewOf(tool, name) : { name } };
-  });
-  const pick = (names: readonly string[], entries: readonly Entry<T>[]): Entry<T>[] => {
-    const named = byName(entries);
-    return [...new Set(names)].flatMap((name) => named.get(name) ?? []);
-  };
-  const first =
-    candidates === undefined || candidates === null
-      ? all
-      : pick(readNames(candidates, "candidates"), all);
-  const settled = readNames(state.resolvedTools ?? [], "state.resolvedTools");
-  // What an upstream step settled on narrows by name, so the nameless stay.
-  const set =
-    settled.length === 0
-      ? first
-      : [...pick(settled, first), ...first.filter((entry) => entry.name === null)];
-  return { known: new Set(byName(all).keys()), candidates: first, set, force: null };
-}
-
-function viewOf(tool: SelectableTool, name: string | null): StageTool {
-  // A descriptor of the registry is frozen all the way down and costs no copy.
-  if (Object.isFrozen(tool) && tool.name === name) {
-    const same: StageTool | undefined = frozenCopy(tool);
-    if (same !== undefined) return same;
-  }
-  return frozenCopy({ ...tool, name });
-}
-
-/** A deeply frozen copy in which no part is missing. */
-function readContext(context: SelectionContext): SelectionContext {
-  const state: Partial<SelectionContext["state"]> = context.state ?? {};
-  const messages: readonly HistoryMessage[] = context.messages ?? [];
-  return frozenCopy({
-    state: {
-      forcedChoice: state.forcedChoice ?? null,
-      resolvedTools: state.resolvedTools ?? null,
-      intent: state.intent ?? null,
-      query: state.query ?? "",
-      extra: state.extra ?? {},
-    },
-    messages,
-    role: context.role ?? "",
-  });
 }
 
 function viewsOf(entries: readonly Entry<unknown>[]): readonly StageTool[] {

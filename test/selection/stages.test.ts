@@ -155,6 +155,7 @@ test("a resolver or stage that never settles is degraded after its time, and tol
   };
   const stages = [
     { name: "stuck", select: never },
+    // oxlint-disable-next-line no-thenable -- the point
     { name: "thenable", select: () => Object.fromEntries([["then", () => {}]]) as never },
     { name: "mine", select: () => ["b"] },
   ];
