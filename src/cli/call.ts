@@ -2,7 +2,7 @@ import type { Execution, ToolPortClient } from "../client/index.ts";
 import type { JsonObject } from "../domain/json.ts";
 import { ConfigurationError, isToolPortError } from "../errors.ts";
 import { parseJson, stringifyJson } from "../internal/json-text.ts";
-import type { ToolCall } from "../wire/v1.ts";
+import type { Content, ToolCall } from "../wire/v1.ts";
 import type { Console } from "./console.ts";
 import { callJson, errorKindName } from "./descriptor-json.ts";
 import { exitCodes } from "./failure.ts";
@@ -57,7 +57,8 @@ async function follow(execution: Execution, io: Console, isQuiet: boolean): Prom
       continue;
     }
     const { output } = event.value;
-    if (output.case === "text") io.partial(output.value.endsWith("\n") ? output.value : `${output.value}\n`);
+    if (output.case === "text")
+      io.partial(output.value.endsWith("\n") ? output.value : `${output.value}\n`);
     else if (output.case === "json") io.partial(`${output.value}\n`);
     else if (output.case === "content") io.partial(`(${describe(output.value)})\n`);
   }
@@ -69,7 +70,8 @@ function finish(io: Console, call: ToolCall): number {
   if (io.form === "json") {
     io.printJson(callJson(call));
   } else if (isOk) {
-    const text = call.structuredJson === undefined ? (call.result ?? "") : prettyJson(call.structuredJson);
+    const text =
+      call.structuredJson === undefined ? (call.result ?? "") : prettyJson(call.structuredJson);
     const shown = io.out.isTTY ? printable(text) : text;
     io.print(shown === "" || shown.endsWith("\n") ? shown : `${shown}\n`);
     for (const content of call.content) io.note(`(${describe(content)})`);
@@ -100,13 +102,8 @@ function givenArguments(json: string, words: readonly string[]): string {
   return requireJsonObject("the value of --json", text);
 }
 
-function describe(content: {
-  readonly mimeType: string;
-  readonly name?: string;
-  readonly source: { readonly case: string | undefined; readonly value?: unknown };
-}): string {
+function describe(content: Content): string {
   const { source } = content;
-  const where =
-    source.value instanceof Uint8Array ? `${source.value.byteLength} bytes` : String(source.value);
+  const where = source.case === "data" ? `${source.value.byteLength} bytes` : source.value;
   return [content.mimeType, content.name, where].filter(Boolean).join(", ");
 }

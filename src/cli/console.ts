@@ -46,7 +46,9 @@ export class Console {
       this.err.write(`${line}\n`);
       return;
     }
-    this.err.write(`\r\u001b[2K${paint(this.err, "cyan", line.slice(0, (this.err.columns ?? 80) - 1))}`);
+    this.err.write(
+      `\r\u001b[2K${paint(this.err, "cyan", line.slice(0, (this.err.columns ?? 80) - 1))}`,
+    );
     this.#hasBar = true;
   }
 

@@ -32,9 +32,14 @@ export function failureOf(error: unknown): CliFailure {
     return { exitCode: exitCodes.usage, line: oneLine(error.message) };
   }
   const advice = catalogue[error.code].advice;
-  return { exitCode: exitCodes.failed, line: `${oneLine(error.message)} (${error.code}). ${advice}` };
+  return {
+    exitCode: exitCodes.failed,
+    line: `${oneLine(error.message)} (${error.code}). ${advice}`,
+  };
 }
 
 function oneLine(text: string): string {
-  return printable(text).replace(/\s*\n\s*/gu, " ").trim();
+  return printable(text)
+    .replace(/\s*\n\s*/gu, " ")
+    .trim();
 }

@@ -37,7 +37,9 @@ export async function runManifest(
   else if (names.length > 0) io.print(response.tools.map((tool) => detail(io, tool)).join("\n"));
   else io.print(overview(io, response, flags.query ?? ""));
   if (missing.length === 0) return exitCodes.ok;
-  io.note(`no tool is named ${missing.map((name) => JSON.stringify(name)).join(", ")}: \`toolport manifest --all\` lists them`);
+  io.note(
+    `no tool is named ${missing.map((name) => JSON.stringify(name)).join(", ")}: \`toolport manifest --all\` lists them`,
+  );
   return exitCodes.failed;
 }
 

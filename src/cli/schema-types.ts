@@ -19,7 +19,11 @@ export function schemaAt(
 }
 
 /** The JSON Schema types that a value may have; empty where the schema leaves it open. */
-export function typesOf(schema: JsonValue | undefined, root: JsonObject, depth = 0): ReadonlySet<string> {
+export function typesOf(
+  schema: JsonValue | undefined,
+  root: JsonObject,
+  depth = 0,
+): ReadonlySet<string> {
   const none: ReadonlySet<string> = new Set();
   const node = objectOf(schema);
   if (!node || depth > maxDepth) return none;
@@ -34,11 +38,17 @@ export function typesOf(schema: JsonValue | undefined, root: JsonObject, depth =
     if (!Array.isArray(options)) continue;
     const each = options.map((option) => typesOf(option as JsonValue, root, depth + 1));
     // One open option leaves the whole open.
-    return each.some((types) => types.size === 0) ? none : new Set(each.flatMap((types) => [...types]));
+    return each.some((types) => types.size === 0)
+      ? none
+      : new Set(each.flatMap((types) => [...types]));
   }
   const all = node["allOf"];
   if (!Array.isArray(all)) return none;
-  return all.map((part) => typesOf(part as JsonValue, root, depth + 1)).find((types) => types.size > 0) ?? none;
+  return (
+    all
+      .map((part) => typesOf(part as JsonValue, root, depth + 1))
+      .find((types) => types.size > 0) ?? none
+  );
 }
 
 function step(
@@ -52,7 +62,8 @@ function step(
   const properties = objectOf(node["properties"]);
   if (properties && Object.hasOwn(properties, part)) return properties[part];
   if (/^\d+$/u.test(part) && node["items"] !== undefined) return node["items"];
-  if (typeof node["$ref"] === "string") return step(follow(node["$ref"], root), part, root, depth + 1);
+  if (typeof node["$ref"] === "string")
+    return step(follow(node["$ref"], root), part, root, depth + 1);
   for (const key of ["allOf", "anyOf", "oneOf"]) {
     const options = node[key];
     if (!Array.isArray(options)) continue;

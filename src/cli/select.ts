@@ -46,7 +46,8 @@ export async function runSelect(
         ? {}
         : { intent: { label: flags.intent, matchedTools: names(flags.matched ?? "").names } }),
       query: flags.query ?? "",
-      extraJson: flags.extra === undefined ? "" : requireJsonObject("the value of --extra", flags.extra),
+      extraJson:
+        flags.extra === undefined ? "" : requireJsonObject("the value of --extra", flags.extra),
     },
     messages: flags.messages === undefined ? [] : readMessages(flags.messages),
   });
@@ -56,11 +57,17 @@ export async function runSelect(
 }
 
 function names(list: string): { names: string[] } {
-  return { names: list.split(",").map((name) => name.trim()).filter(Boolean) };
+  return {
+    names: list
+      .split(",")
+      .map((name) => name.trim())
+      .filter(Boolean),
+  };
 }
 
 function readMessages(given: string): HistoryMessage[] {
-  const text = given.startsWith("@") || given === "-" ? readTextFile(given.replace(/^@/u, "")) : given;
+  const text =
+    given.startsWith("@") || given === "-" ? readTextFile(given.replace(/^@/u, "")) : given;
   try {
     const messages: unknown = JSON.parse(text);
     if (!Array.isArray(messages)) throw new TypeError("it is not an array");

@@ -10,16 +10,15 @@ export interface Screen {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  /** Whether it takes colours, by NO_COLOR, FORCE_COLOR, TERM and what it is. */
+  hasColors?(): boolean;
 }
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** Styles text where the stream is a terminal that takes colours; honours NO_COLOR and FORCE_COLOR. */
+/** Styles text where the screen takes colours. */
 export function paint(screen: Screen, style: Style, text: string): string {
-  return styleText(style, text, {
-    stream: screen as NodeJS.WritableStream,
-    validateStream: true,
-  });
+  return screen.hasColors?.() ? styleText(style, text, { validateStream: false }) : text;
 }
 
 /**
@@ -27,7 +26,11 @@ export function paint(screen: Screen, style: Style, text: string): string {
  *
  * @param head the columns' titles; the last column takes the room that is left
  */
-export function table(screen: Screen, head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(
+  screen: Screen,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
   const cells = rows.map((row) => row.map((cell) => printable(cell)));
   const gap = 2;
   const widths = head.map(

@@ -87,7 +87,10 @@ function place(
   if (known === undefined) {
     at[last] = value;
   } else if (isList && Array.isArray(known)) {
-    at[last] = [...(known as JsonValue[]), ...(Array.isArray(value) ? (value as JsonValue[]) : [value])];
+    at[last] = [
+      ...(known as JsonValue[]),
+      ...(Array.isArray(value) ? (value as JsonValue[]) : [value]),
+    ];
   } else {
     throw new ConfigurationError(`the argument ${key} is given twice`);
   }
@@ -115,7 +118,9 @@ export function readTextFile(path: string): string {
   } catch (error) {
     const why = error instanceof Error && "code" in error ? String(error.code) : String(error);
     const name = path === "-" ? "standard input" : path;
-    throw new ConfigurationError(`cannot read ${name} (${why}): expected a readable file`, { cause: error });
+    throw new ConfigurationError(`cannot read ${name} (${why}): expected a readable file`, {
+      cause: error,
+    });
   }
 }
 
@@ -123,7 +128,9 @@ function readExact(key: string, text: string): JsonValue {
   try {
     return parseJson(text);
   } catch (error) {
-    throw new ConfigurationError(`the argument ${key} is not JSON: ${reasonOf(error)}`, { cause: error });
+    throw new ConfigurationError(`the argument ${key} is not JSON: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -141,7 +148,9 @@ export function requireJsonObject(name: string, text: string): string {
     throw new ConfigurationError(`${name} is not JSON: ${reasonOf(error)}`, { cause: error });
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return text.trim();
-  throw new ConfigurationError(`${name} is not a JSON object: expected one such as '{"key":"value"}'`);
+  throw new ConfigurationError(
+    `${name} is not a JSON object: expected one such as '{"key":"value"}'`,
+  );
 }
 
 function reasonOf(error: unknown): string {

@@ -135,7 +135,10 @@ function checkAddress(address: string): string {
 function bearer(token: string): string {
   if (/^[\x21-\x7e]+$/u.test(token)) return `Bearer ${token}`;
   // The token itself stays out of the text: it is a secret.
-  throw new ToolPortError("REQUEST_INVALID", "the token is empty or has a character no header can carry");
+  throw new ToolPortError(
+    "REQUEST_INVALID",
+    "the token is empty or has a character no header can carry",
+  );
 }
 
 function pathOf(method: DescMethod): string {

@@ -97,7 +97,8 @@ export function connect(options: ConnectOptions): ToolPortClient {
           request,
           ...(given.timeoutMs === undefined ? {} : { timeoutMs: given.timeoutMs }),
           expectedDigest: given.expectedDigest ?? "",
-          onDisconnect: given.onDisconnect === "continue" ? OnDisconnect.CONTINUE : OnDisconnect.ABORT,
+          onDisconnect:
+            given.onDisconnect === "continue" ? OnDisconnect.CONTINUE : OnDisconnect.ABORT,
           metadata: { ...given.metadata },
           acceptChunks: true,
         },

@@ -19,7 +19,8 @@ export function faultOf(error: ServiceError, address: string, started: Started):
     });
   }
   const code = codeByStatus.get(error.code) ?? "INTERNAL";
-  if (code !== "UNREACHABLE") return new ToolPortError(code, error.details, { started, cause: error });
+  if (code !== "UNREACHABLE")
+    return new ToolPortError(code, error.details, { started, cause: error });
   const neverSent = error.details.startsWith("No connection established");
   return new ToolPortError(
     code,
@@ -45,7 +46,9 @@ function readDetails(error: ServiceError): Details | undefined {
     const { message, details } = fromBinary(StatusSchema, bytes);
     const find = details.map((any) => anyUnpack(any, ErrorInfoSchema)).find((info) => info);
     if (find?.domain !== "toolport" || !Object.hasOwn(catalogue, find.reason)) return undefined;
-    const delay = details.map((any) => anyUnpack(any, RetryInfoSchema)).find((info) => info)?.retryDelay;
+    const delay = details
+      .map((any) => anyUnpack(any, RetryInfoSchema))
+      .find((info) => info)?.retryDelay;
     return {
       code: find.reason as ErrorCode,
       message,
@@ -63,7 +66,9 @@ function startedIn(text: string | undefined): Started | undefined {
 
 /** grpc-js puts what the socket said behind `Last error: `. */
 function reasonIn(details: string): string {
-  return /Last error: (?<why>.*?)(?:\. Resolution note:.*)?$/su.exec(details)?.groups?.["why"] ?? details;
+  return (
+    /Last error: (?<why>.*?)(?:\. Resolution note:.*)?$/su.exec(details)?.groups?.["why"] ?? details
+  );
 }
 
 const codeByStatus: ReadonlyMap<status, ErrorCode> = new Map([

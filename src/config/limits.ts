@@ -75,7 +75,9 @@ export function checkLimits(stated: unknown): Partial<Limits> {
     }
     const setting = limitSettings[key as keyof Limits];
     if (value !== undefined && setting.parse(String(value)) !== value) {
-      throw new ConfigurationError(`limits.${key} is ${describe(value)}: expected ${setting.expected}`);
+      throw new ConfigurationError(
+        `limits.${key} is ${describe(value)}: expected ${setting.expected}`,
+      );
     }
   }
   return stated;

@@ -1,6 +1,13 @@
 import { ConfigurationError } from "../errors.ts";
 import { type Limits, resolveLimits } from "./limits.ts";
-import { type Environment, type Flags, readSetting, type Setting, text, toggle } from "./settings.ts";
+import {
+  type Environment,
+  type Flags,
+  readSetting,
+  type Setting,
+  text,
+  toggle,
+} from "./settings.ts";
 
 /** Where and how to serve: validated, complete and frozen. */
 export interface ServeConfig {

@@ -99,14 +99,19 @@ export function readStated<T>(setting: Setting<T>, flags: Flags, env: Environmen
 /** The text for `--help`. */
 export function helpText(setting: Setting<unknown>): string {
   const fallback = setting.fallbackText ?? (setting.fallback || undefined);
-  const parts = [`env: ${setting.env}`, ...(fallback === undefined ? [] : [`default: ${fallback}`])];
+  const parts = [
+    `env: ${setting.env}`,
+    ...(fallback === undefined ? [] : [`default: ${fallback}`]),
+  ];
   return `${setting.help} (${parts.join(", ")})`;
 }
 
 function parse<T>(setting: Setting<T>, source: string, value: string): T {
   const parsed = setting.parse(value);
   if (parsed !== undefined) return parsed;
-  throw new ConfigurationError(`${source} is ${JSON.stringify(value)}: expected ${setting.expected}`);
+  throw new ConfigurationError(
+    `${source} is ${JSON.stringify(value)}: expected ${setting.expected}`,
+  );
 }
 
 function longFlag(flag: string): string {

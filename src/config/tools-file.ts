@@ -1,6 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 
 import { isToolsDefinition, type ToolsDefinition } from "../define-tools.ts";
 import { ConfigurationError } from "../errors.ts";
@@ -55,7 +56,8 @@ function loadFailure(path: string, file: string, error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const text = textOf(error);
   if (code === "ERR_MODULE_NOT_FOUND") {
-    return `${path} cannot be loaded: ${relativise(text)}; install it or mend the import`;
+    const missing = text.replace(/^Error: /u, "").replace(/ imported from .*$/u, "");
+    return `${path} cannot be loaded: ${missing}; install it or mend the import`;
   }
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
     return `${path} uses TypeScript that is more than types, which Node cannot run: ${text}`;
@@ -63,8 +65,8 @@ function loadFailure(path: string, file: string, error: unknown): string {
   if (code === "ERR_UNKNOWN_FILE_EXTENSION") {
     return `${basename(file)} is of no known kind: expected a .ts, .mts, .js or .mjs file`;
   }
-  const place = placeIn(error, file);
-  return `${path}${place ?? ""} throws while it is loaded: ${text}`;
+  const place = placeIn(error, file) ?? (error instanceof SyntaxError ? syntaxErrorIn(file) : "");
+  return `${path}${place} throws while it is loaded: ${text}`;
 }
 
 /** `:12` where the error says that it came from line 12 of the file. */
@@ -84,12 +86,11 @@ function textOf(error: unknown): string {
   return error instanceof ConfigurationError ? message : `${error.name}: ${message}`;
 }
 
-/** Node names both files by their whole paths; the importing one is known to the reader. */
-function relativise(text: string): string {
-  return text.replace(/ imported from .*$/u, "").replace(/file:\/\/\S+/gu, (url) => {
-    const bare = url.replace(/['",.]+$/u, "");
-    return URL.canParse(bare) ? fileURLToPath(bare) : url;
-  });
+/** For JavaScript the loader keeps the line of a syntax error to itself; its check tells it. */
+function syntaxErrorIn(file: string): string {
+  if (!/\.m?js$/u.test(file)) return "";
+  const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8" });
+  return stderr.startsWith(`${file}:`) ? (/^:\d+/u.exec(stderr.slice(file.length))?.[0] ?? "") : "";
 }
 
 function describeExport(module: Record<string, unknown>): string {
