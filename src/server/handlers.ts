@@ -1,5 +1,5 @@
 import type { DescMessage, DescMethod, DescService, MessageShape } from "@bufbuild/protobuf";
-import { toBinary } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import {
   createConnectRouter,
   createServiceImplSpec,
@@ -99,8 +99,9 @@ function guard(spec: MethodImplSpec, { maxMessageBytes, log }: HandlerOptions): 
       try {
         const { deadline } = scopeOf(context);
         const work = Promise.resolve(impl(request, context));
-        const answer = await (deadline ? deadline.race(work) : work);
-        requireFits(method.output, answer as MessageShape<DescMessage>, maxMessageBytes);
+        const made = await (deadline ? deadline.race(work) : work);
+        const answer = create(method.output, made);
+        requireFits(method.output, answer, maxMessageBytes);
         return answer;
       } catch (thrown) {
         throw withDetails(thrown, maxMessageBytes, log);

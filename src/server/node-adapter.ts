@@ -100,7 +100,7 @@ function openScope(request: NodeRequest, path: string, options: AdapterOptions):
     if (!isHealth && !path.startsWith(reflectionPrefix) && options.isDraining()) {
       throw new ToolPortError("DRAINING", "the server is shutting down and takes no new calls");
     }
-    const ms = readTimeout(text(headers["grpc-timeout"]), text(headers["connect-timeout-ms"]));
+    const ms = readTimeout(joined(headers["grpc-timeout"]), joined(headers["connect-timeout-ms"]));
     if (ms !== undefined) deadline = new Deadline(ms);
     if (ms !== undefined && ms <= 0) throw deadlineFault();
   } catch (thrown) {
@@ -148,7 +148,7 @@ function refuse(
   { log }: AdapterOptions,
 ): void {
   const error = toConnectError(fault, log);
-  const type = text(request.headers["content-type"]) ?? "";
+  const type = joined(request.headers["content-type"]) ?? "";
   request.resume();
   if (/^application\/grpc\b/iu.test(type)) {
     const headers = Object.fromEntries(setTrailerStatus(new Headers(), error));
@@ -172,6 +172,6 @@ function respond(
   target.end(body);
 }
 
-function text(value: string | readonly string[] | undefined): string | undefined {
+function joined(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === "string" || value === undefined ? value : value.join(",");
 }
