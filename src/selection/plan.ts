@@ -29,7 +29,7 @@ export interface IntentPlan {
 }
 
 /** Where a role's palette comes from. */
-export type PalettePlan =
+type PalettePlan =
   | { readonly kind: "table"; readonly byRole: ReadonlyMap<string, readonly string[]> }
   | { readonly kind: "resolver"; readonly ask: Question };
 
