@@ -1,8 +1,4 @@
-import type {
-  SelectableTool,
-  SelectionContext,
-  StageRecord,
-} from "../domain/selection.ts";
+import type { SelectableTool, SelectionContext, StageRecord } from "../domain/selection.ts";
 import { judgeAnswer } from "./adopter-stage.ts";
 import type { Patience } from "./ask.ts";
 import { ask } from "./ask.ts";
