@@ -108,7 +108,5 @@ export class ConfigurationError extends ToolPortError {
 
 /** Recognises this package's errors, also those of another copy of the package. */
 export function isToolPortError(value: unknown): value is ToolPortError {
-  return (
-    value instanceof Error && "code" in value && Object.hasOwn(catalogue, String(value.code))
-  );
+  return value instanceof Error && "code" in value && Object.hasOwn(catalogue, String(value.code));
 }

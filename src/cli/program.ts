@@ -5,6 +5,7 @@ import { serveSettings } from "../config/serve-config.ts";
 import { helpText, type Setting } from "../config/settings.ts";
 import { version } from "../config/version.ts";
 import { ConfigurationError } from "../errors.ts";
+import { guardProcess, type ProcessGuard } from "../server/process-guard.ts";
 import { type CallFlags, runCall } from "./call.ts";
 import { runCheck } from "./check.ts";
 import { Console } from "./console.ts";
@@ -12,20 +13,21 @@ import { exitCodes, failureOf } from "./failure.ts";
 import { type ManifestFlags, runManifest } from "./manifest.ts";
 import { type SelectFlags, runSelect } from "./select.ts";
 import { runServe } from "./serve.ts";
-import { claimStandardOutput, flushStandardStreams, standardError } from "./standard-streams.ts";
+import { createScreenLog } from "./screen-log.ts";
+import { flushStandardStreams, standardError, standardOutput } from "./standard-streams.ts";
 import { type TargetFlags, withPort } from "./target.ts";
 import type { OutputForm, Screen } from "./terminal.ts";
 
 /** Runs one command, then ends the process with its exit code. */
 export async function main(args: readonly string[]): Promise<void> {
-  // Taken before any tool is loaded: while tools are served, `process.exit` is refused.
-  const exit = process.exit.bind(process);
-  const out = claimStandardOutput();
   const err = standardError();
+  // Up before any tool is loaded: what tools print goes to standard error, and none ends the process.
+  const guard = guardProcess(createScreenLog(err, "warn"));
+  const out = standardOutput(guard);
   // Whoever reads the results may stop early, as `head` does.
-  process.stdout.on("error", () => exit(exitCodes.ok));
+  process.stdout.on("error", () => guard.exit(exitCodes.ok));
   let exitCode: number = exitCodes.ok;
-  const program = buildProgram(out, err, (code) => {
+  const program = buildProgram(guard, out, err, (code) => {
     exitCode = code;
   });
   try {
@@ -37,10 +39,15 @@ export async function main(args: readonly string[]): Promise<void> {
   }
   await flushStandardStreams();
   // A tools file may have left timers or sockets behind.
-  exit(exitCode);
+  guard.exit(exitCode);
 }
 
-function buildProgram(out: Screen, err: Screen, done: (exitCode: number) => void): Command {
+function buildProgram(
+  guard: ProcessGuard,
+  out: Screen,
+  err: Screen,
+  done: (exitCode: number) => void,
+): Command {
   const consoleFor = (flags: OutputFlags): Console => new Console(out, err, formOf(flags));
   const program = new Command("toolport")
     .description("Serves a frozen set of TypeScript tools to agent kernels in any language.")
@@ -72,7 +79,7 @@ function buildProgram(out: Screen, err: Screen, done: (exitCode: number) => void
   serve
     .addHelpText("after", () => serveNotes)
     .action(async (file: string, flags: Record<string, unknown>) => {
-      done(await runServe(file, flags, out, err));
+      done(await runServe(file, flags, { out, err, guard }));
     });
 
   program
@@ -123,7 +130,7 @@ function buildProgram(out: Screen, err: Screen, done: (exitCode: number) => void
         flags: Omit<CallFlags, "json"> & { json?: string } & TargetFlags & { output?: OutputForm },
       ) => {
         const io = consoleFor({ ...(flags.output ? { output: flags.output } : {}) });
-        const { signal, release } = cancelOnSignals(io);
+        const { signal, release } = cancelOnSignals(io, guard);
         try {
           done(
             await withPort(flags, io, (client) => runCall(client, io, name, words, flags, signal)),
@@ -195,11 +202,13 @@ function wholeNumber(text: string): number {
 }
 
 /** The first signal cancels the call, a second one ends the process. */
-function cancelOnSignals(io: Console): { readonly signal: AbortSignal; release(): void } {
+function cancelOnSignals(
+  io: Console,
+  guard: ProcessGuard,
+): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
-  const exit = process.exit.bind(process);
   const cancel = (): void => {
-    if (controller.signal.aborted) exit(exitCodes.failed);
+    if (controller.signal.aborted) guard.exit(exitCodes.failed);
     io.note("cancelling; once more to leave at once");
     controller.abort();
   };

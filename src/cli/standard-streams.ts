@@ -1,19 +1,11 @@
+import type { ProcessGuard } from "../server/process-guard.ts";
 import type { Screen } from "./terminal.ts";
 
-/**
- * Takes standard output for the command's own results: from now on, whatever else this process
- * writes to it, a tool's `console.log` included, goes to standard error.
- *
- * @returns the way to the real standard output
- */
-export function claimStandardOutput(): Screen {
-  const { stdout, stderr } = process;
-  const write = stdout.write.bind(stdout);
-  const diverted: typeof stdout.write = (...args: unknown[]) =>
-    (stderr.write as (...given: unknown[]) => boolean)(...args);
-  stdout.write = diverted;
+/** Standard output as a screen, for the command's own results. */
+export function standardOutput(guard: ProcessGuard): Screen {
+  const { stdout } = process;
   return {
-    write: (text: string) => write(text),
+    write: (text: string) => guard.writeStdout(text),
     isTTY: stdout.isTTY,
     get columns() {
       return stdout.columns;

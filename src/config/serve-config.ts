@@ -1,6 +1,8 @@
 import { ConfigurationError } from "../errors.ts";
+import type { LogLevel } from "../internal/log.ts";
 import { type Limits, resolveLimits } from "./limits.ts";
 import {
+  choice,
   type Environment,
   type Flags,
   readSetting,
@@ -21,6 +23,8 @@ export interface ServeConfig {
   readonly insecureNoAuth: boolean;
   /** End when standard input closes or the parent process dies. */
   readonly exitWithParent: boolean;
+  /** What is logged: this level and the graver ones. */
+  readonly logLevel: LogLevel;
   readonly limits: Limits;
 }
 
@@ -30,6 +34,7 @@ export const serveSettings: {
   readonly tokenFile: Setting<string | undefined>;
   readonly insecureNoAuth: Setting<boolean>;
   readonly exitWithParent: Setting<boolean>;
+  readonly logLevel: Setting<LogLevel>;
 } = Object.freeze({
   address: text(
     "--address <address>",
@@ -52,6 +57,13 @@ export const serveSettings: {
     "--exit-with-parent",
     "TOOLPORT_EXIT_WITH_PARENT",
     "end when standard input closes or the parent process dies",
+  ),
+  logLevel: choice(
+    "--log-level <level>",
+    "TOOLPORT_LOG_LEVEL",
+    ["debug", "info", "warn", "error"],
+    "info",
+    "how grave an event must be to be logged on standard error",
   ),
 });
 
@@ -81,6 +93,7 @@ export function readServeConfig(
     tokenFile,
     insecureNoAuth,
     exitWithParent: readSetting(serveSettings.exitWithParent, flags, env),
+    logLevel: readSetting(serveSettings.logLevel, flags, env),
     limits: resolveLimits(stated, flags, env),
   });
 }

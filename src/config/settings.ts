@@ -77,6 +77,24 @@ export function toggle(flag: string, env: string, help: string): Setting<boolean
   };
 }
 
+/** One of a few words. */
+export function choice<T extends string>(
+  flag: string,
+  env: string,
+  words: readonly T[],
+  fallback: T,
+  help: string,
+): Setting<T> {
+  return {
+    flag,
+    env,
+    help: `${help}: ${words.join(", ")}`,
+    fallback,
+    expected: words.join(" or "),
+    parse: (value) => words.find((word) => word === value),
+  };
+}
+
 /**
  * Reads one setting: the flag wins over the environment, which wins over the default.
  *

@@ -1,0 +1,84 @@
+import { resolveLimits, type Limits } from "./config/limits.ts";
+import { version } from "./config/version.ts";
+import { isToolsDefinition, type ToolsDefinition } from "./define-tools.ts";
+import { ConfigurationError } from "./errors.ts";
+import { createExecutor, type RunExecutor } from "./execution/executor.ts";
+import type { RunPort } from "./execution/run-port.ts";
+import { createRuns } from "./execution/runs.ts";
+import { type Log, silent } from "./internal/log.ts";
+import type { Journal } from "./journal/journal.ts";
+import { buildRegistry, type BuiltRegistry } from "./registry/build-registry.ts";
+import { createSelector, type Selector } from "./selection/selector.ts";
+
+/** What a tool port is made with beside its definition. */
+export interface ToolPortOptions {
+  /** Wins over the limits of the definition; what both leave open has its default. */
+  readonly limits?: Partial<Limits> | undefined;
+  /** Where claims and outcomes are kept; left out: nothing is. */
+  readonly journal?: Journal | undefined;
+  /** Takes what happens; left out: nobody is told. */
+  readonly log?: Log | undefined;
+}
+
+/** A frozen set of tools, ready to be served. */
+export interface ToolPort {
+  /** The tools, their digest, and warnings for whoever wrote them. */
+  readonly registry: BuiltRegistry;
+  readonly selector: Selector;
+  readonly executor: RunExecutor;
+  readonly runs: RunPort;
+  readonly limits: Limits;
+  readonly log: Log;
+  /** What the server says of itself. */
+  readonly info: {
+    readonly version: string;
+    readonly maxMessageBytes: number;
+    readonly maxCallsInFlight: number;
+    readonly features: readonly string[];
+  };
+}
+
+/**
+ * Builds the set of tools and all that runs it; `serve` puts it on a socket.
+ *
+ * @throws ConfigurationError for tools, palettes or stages that can't be used, naming them
+ */
+export function createToolPort(
+  definition: ToolsDefinition,
+  options: ToolPortOptions = {},
+): ToolPort {
+  if (!isToolsDefinition(definition)) {
+    throw new ConfigurationError(
+      "createToolPort was given what defineTools did not make: write createToolPort(defineTools({ tools: [...] }))",
+    );
+  }
+  const { journal, log = silent } = options;
+  const limits = resolveLimits({ ...definition.limits, ...options.limits });
+  const registry = buildRegistry({
+    tools: definition.tools,
+    capabilities: definition.capabilities,
+  });
+  const selector = createSelector(definition.selection);
+  const { maxMessageBytes, maxCallsInFlight, maxCallsQueued, continueGraceMs } = limits;
+  const executor = createExecutor({
+    registry,
+    journal,
+    log,
+    slots: { inFlight: maxCallsInFlight, queued: maxCallsQueued },
+    enforceBudgets: definition.enforceBudgets,
+    continueGraceMs,
+    // A call's record repeats its arguments and its name: leave room for them.
+    maxResultBytes: maxMessageBytes - Math.min(2 ** 20, maxMessageBytes / 16),
+  });
+  const runs = createRuns({ executor, digest: registry.digest, journal, log, continueGraceMs });
+  const features = journal ? ["journal"] : [];
+  return Object.freeze({
+    registry,
+    selector,
+    executor,
+    runs,
+    limits,
+    log,
+    info: Object.freeze({ version, maxMessageBytes, maxCallsInFlight, features }),
+  });
+}
