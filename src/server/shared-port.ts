@@ -21,6 +21,13 @@ export interface ConnectionLimits {
   readonly pingEveryMs: number;
 }
 
+/** What a request that is no HTTP/1.1 is answered, by why. */
+const refusals: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Content Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+};
+
 /** What an HTTP/2 client says first. */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
@@ -105,10 +112,7 @@ export class SharedPort {
     });
     server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
-      const status =
-        error.code === "HPE_HEADER_OVERFLOW"
-          ? "431 Request Header Fields Too Large"
-          : "400 Bad Request";
+      const status = refusals[error.code ?? ""] ?? "400 Bad Request";
       socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
       // Whoever doesn't close its side is closed.
       setTimeout(() => socket.destroy(), 1000).unref();
@@ -140,6 +144,8 @@ export class SharedPort {
       this.#undecided.delete(socket);
     });
     if (this.#isClosing) return void socket.destroy();
+    // The HTTP/1.1 server accepts half-open connections; a peer that has left another one is gone.
+    socket.allowHalfOpen = false;
     let head: Buffer = Buffer.alloc(0);
     const onReadable = (): void => {
       const bytes = socket.read() as Buffer | null;
@@ -153,8 +159,12 @@ export class SharedPort {
       this.#undecided.delete(socket);
       // Whoever speaks the protocol reads it all, these first bytes too.
       socket.unshift(head);
-      if (isPreface) this.#http2.emit("connection", socket);
-      else for (const speak of speakHttp1) speak.call(this.server, socket);
+      if (isPreface) {
+        this.#http2.emit("connection", socket);
+        return;
+      }
+      socket.allowHalfOpen = true;
+      for (const speak of speakHttp1) speak.call(this.server, socket);
     };
     socket.on("readable", onReadable);
     return undefined;
