@@ -97,7 +97,7 @@ export class CallRecord {
   async #retry(ending: Ending): Promise<void> {
     for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
       await new Promise((resolve) => {
-        setTimeout(resolve, waitMs).unref();
+        setTimeout(resolve, waitMs);
       });
       try {
         return await this.#first(ending);

@@ -58,6 +58,7 @@ export class Call {
   readonly request: CallRequest;
   /** The call's identity: over name and canonical arguments; empty where it stands alone. */
   readonly digest: string;
+  readonly #previous: Call | undefined;
   readonly #settings: CallSettings;
   readonly #gone: (call: Call) => void;
   readonly #links = new Set<Link>();
@@ -84,9 +85,11 @@ export class Call {
     digest: string,
     settings: CallSettings,
     gone: (call: Call) => void,
+    previous?: Call,
   ) {
     this.request = request;
     this.digest = digest;
+    this.#previous = previous;
     this.#settings = settings;
     this.#gone = gone;
   }
@@ -99,6 +102,12 @@ export class Call {
   /** Whether somebody who asks for the same call can still be told its end. */
   get isJoinable(): boolean {
     return this.#state !== "abandoned" && this.#state !== "ended";
+  }
+
+  /** The call of this key, itself or an earlier one, whose body may still run. */
+  get blocker(): Call | undefined {
+    if (this.#startedAt === 0) return this.#previous?.blocker;
+    return this.#goneWaiters === undefined ? undefined : this;
   }
 
   /** Whether the tool that it ran may run again; false until it is known. */

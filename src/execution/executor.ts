@@ -162,13 +162,19 @@ class CallExecutor implements RunExecutor {
     return undefined;
   }
 
-  #admit(request: CallRequest, digest: string, key: string | undefined): Call {
-    const call = new Call(request, digest, this.#settings, (gone) => {
-      this.#calls.delete(gone);
-      if (key !== undefined && this.#byKey.get(key) === gone) this.#byKey.delete(key);
+  #admit(request: CallRequest, digest: string, key: string | undefined, previous?: Call): Call {
+    const gone = (call: Call): void => {
+      this.#calls.delete(call);
+      if (key !== undefined && this.#byKey.get(key) === call) {
+        // A call that left before its start gives the key back to one whose body still runs.
+        const { blocker } = call;
+        if (blocker) this.#byKey.set(key, blocker);
+        else this.#byKey.delete(key);
+      }
       if (this.#calls.size > 0) return;
       for (const resolve of this.#idleWaiters.splice(0)) resolve();
-    });
+    };
+    const call = new Call(request, digest, this.#settings, gone, previous);
     this.#calls.add(call);
     if (key !== undefined) this.#byKey.set(key, call);
     return call;
@@ -189,11 +195,12 @@ class CallExecutor implements RunExecutor {
       return idleTicket;
     }
     if (current?.isJoinable) return current.join(caller, request, deadlineMs);
-    const call = this.#admit(request, digest, key);
+    const blocker = current?.blocker;
+    const call = this.#admit(request, digest, key, blocker);
     const ticket = call.join(caller, request, deadlineMs);
     const admission = new Admission(call, args, caller.principal, run);
     if (!this.#journal) this.#proceed(admission);
-    else void this.#lookUp(admission, this.#journal, current);
+    else void this.#lookUp(admission, this.#journal, blocker);
     return ticket;
   }
 
@@ -227,8 +234,10 @@ class CallExecutor implements RunExecutor {
       (recorded.idempotent && recorded.manifestDigest === this.#registry.digest);
     if (mayRunAgain) return this.#proceed(admission);
     const outcome = indeterminate(recorded);
-    await journal.end(admission.key, recorded.attempt, { kind: "outcome", outcome });
-    return call.answer({ ...outcome, replayed: true });
+    const kept = await journal.end(admission.key, recorded.attempt, { kind: "outcome", outcome });
+    if (kept === "recorded") return call.answer({ ...outcome, replayed: true });
+    // The real outcome came in between.
+    return this.#follow(admission, journal, await journal.lookup(admission.key));
   }
 
   #proceed(admission: Admission): void {
@@ -289,7 +298,7 @@ class CallExecutor implements RunExecutor {
         ok: false,
         ...failure("BUDGET_EXHAUSTED", `the run has made all ${max} calls of ${JSON.stringify(name)}`),
         content: [],
-        durationMs: 0.001,
+        durationMs: 0,
         attempt: 0,
         replayed: false,
       };
@@ -461,7 +470,7 @@ function indeterminate({ toolName, attempt }: { toolName: string; attempt: numbe
       `an earlier attempt of ${JSON.stringify(toolName)} started and its outcome is not known`,
     ),
     content: [],
-    durationMs: 0.001,
+    durationMs: 0,
     attempt,
     replayed: false,
   };
