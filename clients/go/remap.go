@@ -11,7 +11,11 @@ import (
 // They change in `tool_calls`, in the `tool_use` blocks of a `content` list, and
 // in `tool_call_chunks`; everything else, and message itself, stays as it is.
 //
-// A slice of ids applies by position, and its length must be that of the calls.
+// The message is plain data, as [encoding/json] reads it, in OpenAI's or
+// Anthropic's shape; a list is a []any or a []map[string]any.
+//
+// A slice of ids applies by position, and its length must be that of the calls:
+// `tool_calls`, else the `tool_use` blocks, else the chunks.
 // A map applies by each call's own id, all at once, and leaves ids that it does
 // not name. Where nothing changes, the result is message itself.
 func RemapToolCallIDs[IDs []string | map[string]string](message map[string]any, ids IDs) (map[string]any, error) {
@@ -33,11 +37,13 @@ func remapByPosition(message map[string]any, ids []string) (map[string]any, erro
 	chunks := entries(message["tool_call_chunks"], "")
 	blocks := entries(message["content"], "tool_use")
 	what, counted := "tool calls", entries(message["tool_calls"], "")
-	// A message without the list of calls has them in its chunks or its blocks.
-	if message["tool_calls"] == nil && len(chunks) > 0 {
-		what, counted = "tool call chunks", chunks
-	} else if message["tool_calls"] == nil && len(blocks) > 0 {
+	// A message without the list of calls has them in its blocks or its chunks.
+	switch {
+	case message["tool_calls"] != nil:
+	case len(blocks) > 0:
 		what, counted = "tool_use blocks", blocks
+	case len(chunks) > 0:
+		what, counted = "tool call chunks", chunks
 	}
 	if len(counted) != len(ids) {
 		return nil, fmt.Errorf("toolport: the message has %d %s and %d ids were given; give one for each", len(counted), what, len(ids))

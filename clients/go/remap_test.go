@@ -40,6 +40,20 @@ func TestRemapRefusesMoreBlocksOrChunksThanIDs(t *testing.T) {
 	}
 }
 
+func TestRemapReadsAMessageThatHasItsCallsInBlocks(t *testing.T) {
+	message := map[string]any{"role": "assistant", "content": []any{
+		map[string]any{"type": "text", "text": "I look."},
+		map[string]any{"type": "tool_use", "id": "toolu_1", "name": "x"},
+	}}
+	got, err := toolport.RemapToolCallIDs(message, []string{"r-1"})
+	if err != nil || got["content"].([]any)[1].(map[string]any)["id"] != "r-1" {
+		t.Errorf("got %v (%v)", got, err)
+	}
+	if _, err := toolport.RemapToolCallIDs(message, []string{"r-1", "r-2"}); err == nil {
+		t.Error("two ids for one call are no error")
+	}
+}
+
 func sameMap(a, b map[string]any) bool {
 	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
