@@ -1,5 +1,6 @@
 import { chmodSync, lstatSync, type Stats, unlinkSync } from "node:fs";
 import { connect, type Server } from "node:net";
+import { dirname } from "node:path";
 import { ConfigurationError } from "../errors.ts";
 import { type Address, formatAddress } from "./address.ts";
 
@@ -43,6 +44,8 @@ function listenPrivately(server: Server, path: string): void {
 
 /** Removes a socket file whose owner is gone. */
 async function clearTheWay(path: string): Promise<void> {
+  // Told apart here, since binding calls a missing folder a lack of permission.
+  if (!statOf(dirname(path))) throw noFolder(formatAddress({ kind: "unix", path }));
   const found = statOf(path);
   if (!found) return;
   if (!found.isSocket()) {
@@ -85,6 +88,10 @@ function probe(path: string): Promise<boolean> {
   });
 }
 
+function noFolder(where: string): ConfigurationError {
+  return new ConfigurationError(`the folder of ${where} does not exist; make it first`);
+}
+
 function describe(error: NodeJS.ErrnoException, address: Address): Error {
   const where = formatAddress(address);
   const texts: Readonly<Record<string, string>> = {
@@ -92,7 +99,6 @@ function describe(error: NodeJS.ErrnoException, address: Address): Error {
     EACCES: `no permission to listen at ${where}; choose another address`,
     EADDRNOTAVAIL: `this machine has no address ${where}; choose another host`,
     ENOTFOUND: `the host of ${where} is not known; choose another`,
-    ENOENT: `the folder of ${where} does not exist; make it first`,
     ENOTDIR: `the folder of ${where} is no folder; choose another path`,
   };
   const text =

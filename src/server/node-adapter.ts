@@ -107,17 +107,17 @@ function openScope(request: NodeRequest, path: string, options: AdapterOptions):
     if (!isToolPortError(thrown)) throw thrown;
     refusal = thrown;
   }
-  return { principal, deadline, refusal, goneCause: () => goneCause(request) };
+  return { principal, deadline, refusal, goneCause: watchCause(request) };
 }
 
 /**
  * Over HTTP/2 a cancel resets the stream and leaves the connection; over HTTP/1.1 a caller can only
  * close the connection, which a lost one can't be told from.
  */
-function goneCause(request: NodeRequest): "cancelled" | "disconnected" {
-  if (!("stream" in request)) return "disconnected";
-  const session = request.stream.session;
-  return session && !session.destroyed ? "cancelled" : "disconnected";
+function watchCause(request: NodeRequest): RpcScope["goneCause"] {
+  // Asked for now: a stream that has ended no longer knows its session.
+  const session = "stream" in request ? request.stream.session : undefined;
+  return () => (session && !session.destroyed ? "cancelled" : "disconnected");
 }
 
 function toUniversal(

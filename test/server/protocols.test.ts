@@ -65,7 +65,7 @@ const everyProtocol = test.macro({
     const health = clientFor(Health, server, protocol);
     t.is((await health.check({ service: ToolPortService.typeName })).status, 1);
   },
-  title: (_, protocol) => `every RPC answers alike over ${protocol}`,
+  title: (_, protocol) => `every RPC answers alike over ${String(protocol)}`,
 });
 for (const protocol of protocols) test(everyProtocol, protocol);
 
@@ -87,3 +87,23 @@ test("reflection lists what is served", async (t) => {
     "grpc.reflection.v1alpha.ServerReflection",
   ]);
 });
+
+for (const protocol of protocols) {
+  test(`a policy that decides on no tools is not one that abstains over ${protocol}`, async (t) => {
+    const server = await startServer(
+      t,
+      { echo: { execute: (args) => args } },
+      { selection: { palettes: { nobody: [] } } },
+    );
+    const client = clientOf(server, protocol);
+    const abstained = (await client.select({ role: "other" })).result;
+    t.false(abstained?.decided);
+    t.deepEqual(abstained?.tools, ["echo"]);
+    const decided = (await client.select({ role: "nobody" })).result;
+    t.true(decided?.decided);
+    t.deepEqual(decided?.tools, []);
+    t.deepEqual((await client.select({ candidates: { names: [] } })).result?.tools, []);
+    t.deepEqual((await client.manifest({ names: { names: [] } })).tools, []);
+    t.is((await client.manifest({})).tools.length, 1);
+  });
+}
