@@ -166,6 +166,11 @@ function respond(
   body: Uint8Array | undefined,
 ): void {
   if (response.destroyed || response.writableEnded) return;
+  if ("stream" in response && body === undefined) {
+    // gRPC takes a status among the headers only from a frame that ends the stream.
+    response.stream.respond({ ":status": status, ...headers }, { endStream: true });
+    return;
+  }
   // One signature for both versions of HTTP, whose declarations differ.
   const target = response as ServerResponse;
   target.writeHead(status, headers);

@@ -28,7 +28,7 @@ export class Outbox<T> implements AsyncIterableIterator<T, undefined> {
   #isBehind = false;
   #isOver = false;
   #error: { readonly reason: unknown } | undefined;
-  #waiter: Waiter<T> | undefined;
+  readonly #waiters: Waiter<T>[] = [];
 
   constructor(hooks: OutboxHooks, capacity: number = defaultCapacity) {
     this.#hooks = hooks;
@@ -43,9 +43,8 @@ export class Outbox<T> implements AsyncIterableIterator<T, undefined> {
    */
   push(value: T, bytes: number): boolean {
     if (this.#isOver) return true;
-    const waiter = this.#waiter;
+    const waiter = this.#waiters.shift();
     if (waiter) {
-      this.#waiter = undefined;
       waiter.resolve({ done: false, value });
       return true;
     }
@@ -60,9 +59,7 @@ export class Outbox<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#error = error;
-    const waiter = this.#waiter;
-    this.#waiter = undefined;
-    if (waiter) this.#finish(waiter);
+    for (const waiter of this.#waiters.splice(0)) this.#finish(waiter);
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
@@ -77,7 +74,7 @@ export class Outbox<T> implements AsyncIterableIterator<T, undefined> {
     }
     return new Promise((resolve, reject) => {
       if (this.#isOver) this.#finish({ resolve, reject });
-      else this.#waiter = { resolve, reject };
+      else this.#waiters.push({ resolve, reject });
     });
   }
 

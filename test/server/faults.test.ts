@@ -1,18 +1,19 @@
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import test from "ava";
 import { ToolPortError } from "../../src/errors.ts";
 import type { Executor } from "../../src/execution/port.ts";
 import { faultDomain } from "../../src/wire/faults.ts";
-import { ErrorInfoSchema, RetryInfoSchema } from "../../src/wire/v1.ts";
+import { ErrorInfoSchema, type ExecuteRequestSchema, RetryInfoSchema } from "../../src/wire/v1.ts";
 import { callTool, clientOf, protocols, startServer } from "./world.ts";
 
 function executorThatFails(fault: unknown): Executor {
   return {
     inFlight: 0,
     drain: () => Promise.resolve(),
-    execute(_request, { end }) {
+    execute(_request, caller) {
       if (!(fault instanceof ToolPortError)) throw fault;
-      end({ kind: "fault", fault });
+      caller.end({ kind: "fault", fault });
       return { leave() {}, resume() {} };
     },
   };
@@ -61,7 +62,10 @@ for (const protocol of protocols) {
     ] as const;
     for (const [init, reason, text] of requests) {
       const thrown = await t.throwsAsync(async () => {
-        for await (const event of client.execute(init as object)) t.fail(event.event.case);
+        for await (const event of client.execute(
+          init as MessageInitShape<typeof ExecuteRequestSchema>,
+        ))
+          t.fail(event.event.case);
       });
       const error = ConnectError.from(thrown);
       t.is(error.code, Code.InvalidArgument);

@@ -105,14 +105,20 @@ test("a connection whose first bytes come one by one is served, over both versio
   const text =
     `POST ${path}/Manifest HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n` +
     `content-length: 2\r\nconnection: close\r\n\r\n{}`;
-  const answer = await talk(server, ...text.slice(0, 8), text.slice(8));
+  const answer = await talk(server, ...text.slice(0, 8).split(""), text.slice(8));
   t.regex(answer, /^HTTP\/1\.1 200 /u);
   t.regex(answer, /"digest":"sha256:set"/u);
 
   const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
   const goaway = Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-  const frames = await talk(server, ...preface.slice(0, 6), preface.slice(6), settings, goaway);
+  const frames = await talk(
+    server,
+    ...preface.slice(0, 6).split(""),
+    preface.slice(6),
+    settings,
+    goaway,
+  );
   t.is(frames.charCodeAt(3), 4, "the server's settings come first");
 });
 

@@ -93,7 +93,7 @@ for (const protocol of protocols) {
     const server = await startServer(
       t,
       { echo: { execute: (args) => args } },
-      { selection: { palettes: { nobody: [] } } },
+      { selection: { palettes: ({ role }) => (role === "nobody" ? [] : null) } },
     );
     const client = clientOf(server, protocol);
     const abstained = (await client.select({ role: "other" })).result;
