@@ -1,0 +1,163 @@
+"""One call under way, for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import grpc
+
+from .calls import Event, ToolCall
+from .errors import Started, ToolPortError, cancelled_here, invalid_request
+from .responses import EventReader
+from .v1.tool_port_service_pb2 import ExecuteResponse
+
+AioRpc: TypeAlias = "grpc.aio.UnaryStreamCall[Any, ExecuteResponse]"
+Start: TypeAlias = Callable[[], AioRpc]
+ToFault: TypeAlias = Callable[[grpc.RpcError, Started], Awaitable[ToolPortError]]
+
+
+class AsyncCallStream:
+    """The events of one call, as they happen: iterate over it, once.
+
+    The call starts with the loop, or with the ``async with`` block around it. Leaving either of
+    them, or the cancellation of the task, cancels it, and the tool's signal fires.
+    """
+
+    call_id: str
+    """The call's id, also where it was made here."""
+
+    def __init__(self, call_id: str, start: Start, to_fault: ToFault) -> None:
+        self.call_id = call_id
+        self._start_rpc = start
+        self._to_fault = to_fault
+        self._reader = EventReader(call_id)
+        self._rpc: AioRpc | None = None
+        self._iterated = False
+        self._cancelled = False
+        self._over = False
+        self._error: ToolPortError | None = None
+
+    async def __aenter__(self) -> AsyncCallStream:
+        self._start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.cancel()
+
+    def __aiter__(self) -> AsyncEvents:
+        """Gives every event, the ``ToolCall`` last.
+
+        Raises:
+            ToolPortError: the call ended in a fault.
+        """
+        if self._iterated:
+            raise invalid_request(f"the events of call {self.call_id!r} can be read only once")
+        self._iterated = True
+        return AsyncEvents(self)
+
+    async def result(self) -> ToolCall:
+        """Reads what is left and gives the outcome; may be called again, and after the loop.
+
+        Raises:
+            ToolPortError: the call ended in a fault.
+        """
+        if not self._iterated:
+            async for _ in self:
+                pass
+        if self._error is not None:
+            raise self._error
+        if self._reader.outcome is None:
+            raise cancelled_here()
+        return self._reader.outcome
+
+    def cancel(self) -> None:
+        """Cancels the call if it is still running. Idempotent."""
+        if self._over:
+            return
+        self._cancelled = True
+        if self._rpc is not None:
+            self._over = True
+            self._rpc.cancel()
+
+    def _start(self) -> AioRpc:
+        if self._rpc is None:
+            if self._cancelled:
+                raise cancelled_here("no")
+            self._rpc = self._start_rpc()
+        return self._rpc
+
+    async def _next(self) -> Event | None:
+        """The next event; None at the end."""
+        try:
+            while self._reader.outcome is None or not self._over:
+                response = await self._start().read()
+                if not isinstance(response, ExecuteResponse):  # It is grpc.aio.EOF.
+                    self._reader.finish()
+                    self._over = True
+                    return self._reader.outcome
+                # The outcome is held until the RPC has ended: to leave it open, and then cancel
+                # it, would cost the server a reset stream for every call.
+                event = self._reader.read(response)
+                if event is not None and not isinstance(event, ToolCall):
+                    return event
+            return None
+        except asyncio.CancelledError:
+            # grpc.aio says so of an RPC that was cancelled, too; the task's own must get through.
+            self.cancel()
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return self._failed(cancelled_here())
+        except grpc.RpcError as error:
+            if self._reader.outcome is not None:
+                self._over = True
+                return self._reader.outcome
+            fault = await self._to_fault(error, "unknown")
+            if self._cancelled and fault.reason == "CANCELLED":
+                fault = cancelled_here()
+            return self._failed(fault)
+        except ToolPortError as error:
+            return self._failed(error)
+        except BaseException:
+            self.cancel()
+            raise
+
+    def _failed(self, error: ToolPortError) -> Event | None:
+        self.cancel()
+        self._over = True
+        self._error = error
+        raise error from None
+
+
+class AsyncEvents:
+    """Iterates over a stream's events. Only the loop holds it, so leaving the loop ends it."""
+
+    def __init__(self, stream: AsyncCallStream) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> AsyncEvents:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = await self._stream._next()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    async def aclose(self) -> None:
+        """Cancels the call if it is still running. Idempotent."""
+        self._stream.cancel()
+
+    def __del__(self) -> None:
+        # Not an asynchronous generator's clean-up, which asyncio puts off. The loop may be closed.
+        with suppress(Exception):
+            self._stream.cancel()

@@ -1,0 +1,131 @@
+"""How to reach a server: its address, its token, and the options of the channel."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import grpc
+
+from .errors import invalid_request
+
+DEFAULT_MAX_MESSAGE_BYTES: Final = 64 << 20
+"""How large a message may be, either way: the server's own default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A server and how to speak to it; holds no connection."""
+
+    address: str
+    uri: str
+    options: tuple[tuple[str, Any], ...]
+    metadata: tuple[tuple[str, str], ...] = field(repr=False)
+    credentials: grpc.ChannelCredentials | None
+
+    def open(self) -> grpc.Channel:
+        """A new channel; it connects with its first request."""
+        if self.credentials is None:
+            return grpc.insecure_channel(self.uri, options=self.options)
+        return grpc.secure_channel(self.uri, self.credentials, options=self.options)
+
+    def open_aio(self) -> grpc.aio.Channel:
+        """A new channel for the running loop; it connects with its first request."""
+        if self.credentials is None:
+            return grpc.aio.insecure_channel(self.uri, options=self.options)
+        return grpc.aio.secure_channel(self.uri, self.credentials, options=self.options)
+
+
+def target(
+    address: str,
+    *,
+    token: str | None = None,
+    token_file: str | os.PathLike[str] | None = None,
+    credentials: grpc.ChannelCredentials | None = None,
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
+    options: tuple[tuple[str, Any], ...] = (),
+) -> Target:
+    """Reads an address, ``unix:/path`` or ``host:port``, and what goes with it.
+
+    Raises:
+        InvalidRequest: the address or the token can't be used; the text says why.
+    """
+    if max_message_bytes <= 0:
+        raise invalid_request(f"max_message_bytes is {max_message_bytes}; expected more than 0")
+    uri, is_unix = _uri(address)
+    return Target(
+        address=address,
+        uri=uri,
+        options=(
+            *_options(max_message_bytes),
+            # The default would be the socket's path, percent-encoded, which is no valid authority.
+            # With TLS on TCP the authority is what the certificate is checked against.
+            *((("grpc.default_authority", "localhost"),) if is_unix or credentials is None else ()),
+            *options,
+        ),
+        metadata=_authorization(token, token_file),
+        credentials=credentials,
+    )
+
+
+def _uri(address: str) -> tuple[str, bool]:
+    if address.startswith("unix:"):
+        path = address.removeprefix("unix:")
+        if path.startswith("//"):
+            path = path.removeprefix("//")
+        if not path:
+            raise invalid_request(f"the address {address!r} names no socket; write unix:/path")
+        # As a URI's path, where a percent sign or a question mark would change it.
+        return f"unix:{quote(os.path.abspath(path))}", True
+    host, colon, port = address.rpartition(":")
+    bare_v6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
+    if not colon or not port.isdecimal() or bare_v6 or any(c in host for c in "/?#@ "):
+        raise invalid_request(
+            f"{address!r} is no address; write unix:/path/to/socket or host:port"
+        )
+    return f"dns:///{host or 'localhost'}:{port}", False
+
+
+def _options(max_message_bytes: int) -> tuple[tuple[str, Any], ...]:
+    return (
+        ("grpc.max_receive_message_length", max_message_bytes),
+        ("grpc.max_send_message_length", max_message_bytes),
+        # The server allows a ping every 10 s; a dead peer is found within 30 s.
+        ("grpc.keepalive_time_ms", 20_000),
+        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.initial_reconnect_backoff_ms", 50),
+        ("grpc.min_reconnect_backoff_ms", 2_000),
+        ("grpc.max_reconnect_backoff_ms", 2_000),
+        # A call may have had its effect by the time that it fails: whether to ask again is the
+        # kernel's decision, not the transport's.
+        ("grpc.enable_retries", 0),
+        ("grpc.service_config_disable_resolution", 1),
+        # A sidecar is next door; what the environment says of proxies is not about it.
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.use_local_subchannel_pool", 1),
+    )
+
+
+def _authorization(
+    token: str | None, token_file: str | os.PathLike[str] | None
+) -> tuple[tuple[str, str], ...]:
+    if token is not None and token_file is not None:
+        raise invalid_request("give a token or a token_file, not both")
+    if token_file is not None:
+        try:
+            token = Path(token_file).read_text()
+        except (OSError, ValueError) as error:
+            raise invalid_request(f"the token file can't be read: {error}") from error
+    if token is None:
+        return ()
+    token = token.strip()
+    if not token or not all("!" <= c <= "~" for c in token):
+        raise invalid_request(
+            "the token is empty or has a character that no header can carry; "
+            "pass it as the server wrote it"
+        )
+    return (("authorization", f"Bearer {token}"),)
