@@ -104,6 +104,8 @@ class World {
     for (const entry of await this.#journal.list({ limit: 1000 })) {
       if (entry.state === "running") await this.#journal.end(entry, entry.attempt, { kind: "lost" });
     }
+    // Only to stop its timers: what it would write or say is fenced off.
+    void this.executor.drain(0);
     this.executor = this.#start();
   }
 
@@ -188,7 +190,7 @@ test("whatever is asked, left, ended and crashed: one start, one end, one outcom
       await world.finish();
       return world.faults.length === 0 || Promise.reject(new Error(world.faults.join("; ")));
     }),
-    { numRuns: Number(process.env["MODEL_RUNS"] ?? 300) },
+    { numRuns: Number(process.env["MODEL_RUNS"] ?? 2000) },
   );
   t.pass();
 });
