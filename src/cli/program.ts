@@ -70,7 +70,7 @@ function buildProgram(
     .command("serve")
     .summary("serve the tools of a file until told to stop")
     .description(
-      "Serves the tools of FILE. Once it listens it prints one line of JSON on standard output, with the\naddress; whatever tools print goes to standard error. SIGTERM and SIGINT let calls in flight\nfinish, a second one ends it at once.",
+      "Serves the tools of FILE. Once it listens it prints one line of JSON on standard output, with the address; whatever tools print goes to standard error. SIGTERM and SIGINT let calls in flight finish; a second one ends it at once.",
     )
     .argument("<file>", "the tools file, such as tools.ts");
   for (const setting of [...Object.values(serveSettings), ...Object.values(limitSettings)]) {
@@ -112,11 +112,14 @@ function buildProgram(
   withTarget(program.command("call"))
     .summary("call a tool and print its result")
     .description(
-      "Calls a tool. The result goes to standard output; progress, partial output and errors go to\nstandard error. Ctrl-C cancels the call.",
+      "Calls a tool. The result goes to standard output; progress, partial output and errors go to standard error. Ctrl-C cancels the call.",
     )
     .argument("<name>", "the tool's exact name")
     .argument("[arguments...]", "key=value, typed by the tool's schema; see below")
-    .option("--json <object>", "the arguments as one JSON object; @file or - reads it")
+    .option(
+      "--json [object]",
+      "the arguments as one JSON object; @file or - reads it; without a value the same as --output json",
+    )
     .option("--timeout-ms <ms>", "how long the tool may run", wholeNumber)
     .option("--deadline-ms <ms>", "how long to wait for the answer", wholeNumber)
     .option("--run-id <id>", "the run that the call belongs to")
@@ -127,13 +130,18 @@ function buildProgram(
       async (
         name: string,
         words: string[],
-        flags: Omit<CallFlags, "json"> & { json?: string } & TargetFlags & { output?: OutputForm },
+        flags: Omit<CallFlags, "json"> & TargetFlags & CallOutputFlags,
       ) => {
-        const io = consoleFor({ ...(flags.output ? { output: flags.output } : {}) });
+        const { output, json, ...rest } = flags;
+        const io = consoleFor({
+          ...(output === undefined ? {} : { output }),
+          json: json === true,
+        });
+        const given = { ...rest, ...(typeof json === "string" ? { json } : {}) };
         const { signal, release } = cancelOnSignals(io, guard);
         try {
           done(
-            await withPort(flags, io, (client) => runCall(client, io, name, words, flags, signal)),
+            await withPort(flags, io, (client) => runCall(client, io, name, words, given, signal)),
           );
         } finally {
           release();
@@ -167,6 +175,12 @@ interface OutputFlags {
   readonly json?: boolean;
 }
 
+interface CallOutputFlags {
+  readonly output?: OutputForm;
+  /** Arguments, or true for JSON output. */
+  readonly json?: string | true;
+}
+
 function formOf(flags: OutputFlags): OutputForm | undefined {
   if (flags.json === true && flags.output === "text") {
     throw new ConfigurationError("--json contradicts --output text: give one of the two");
@@ -192,7 +206,7 @@ function outputOption(): Option {
   ).choices(["text", "json"]);
 }
 
-function optionOf(setting: Setting<unknown>): Option {
+function optionOf(setting: Setting<string | number | boolean | undefined>): Option {
   return new Option(setting.flag, helpText(setting));
 }
 
@@ -205,7 +219,7 @@ function wholeNumber(text: string): number {
 function cancelOnSignals(
   io: Console,
   guard: ProcessGuard,
-): { readonly signal: AbortSignal; release(): void } {
+): { readonly signal: AbortSignal; readonly release: () => void } {
   const controller = new AbortController();
   const cancel = (): void => {
     if (controller.signal.aborted) guard.exit(exitCodes.failed);
@@ -234,24 +248,28 @@ Start here:
   toolport call NAME key=value --tools tools.ts  try one
   toolport serve tools.ts                        let kernels call them
 
-Exit codes: 0 done, 1 a call failed or no sidecar answered, 2 bad configuration or usage.`;
+Exit codes: 0 done, 1 a call failed or no sidecar answered, 2 bad configuration
+or usage. NO_COLOR is honoured.`;
 
 const serveNotes = `
-The line on standard output: {"toolport":1,"address":"unix:…","digest":"sha256:…","pid":…}
-and "tokenFile" where a token is asked for. TOOLPORT_TOKEN gives the token itself; it is no flag,
-since other users can see flags. A unix socket is open to this user alone and asks for no token
-unless one is given. Limits may also stand in the tools file; flags and variables win over it.`;
+The line on standard output:
+  {"toolport":1,"address":"unix:…","digest":"sha256:…","pid":…}
+and "tokenFile" where a file holds the token that is asked for.
+
+TOOLPORT_TOKEN gives the token itself; it is no flag, since other users can see
+flags. A unix socket is open to this user alone and asks for no token unless one
+is given. Limits may also stand in the tools file; flags and variables win.`;
 
 const callNotes = `
 Arguments:
-  n=3  on=true         a number, a boolean, where the schema says so or says nothing
+  n=3  on=true         a number, a boolean, where the schema says so or nothing
   code=007             text where the schema says string
-  tags=a,b  tags=a tags=b  tags='["a","b"]'    a list where the schema says array
+  tags=a,b             a list where the schema says array; also tags=a tags=b
   user.name=Ada        a key in an object (user\\.name for a dot in a key)
   filter:='{"a":[1]}'  any JSON
   text=@notes.txt      the content of a file (text=@@x for the text @x)
-  --json '{"n":3}'     all of them as one object
 
 Examples:
   toolport call search text=refund --tools tools.ts
-  toolport call add --json '{"a":1,"b":2}' --address unix:/tmp/port.sock`;
+  toolport call add --json '{"a":1,"b":2}' --address unix:/tmp/port.sock
+  toolport call add a=1 b=2 --tools tools.ts --json`;

@@ -125,15 +125,17 @@ function selectionText(io: Console, { result }: SelectResponse): string {
 }
 
 function changes(record: StageRecord): string {
-  const list = (word: string, tools: readonly string[]): string[] =>
-    tools.length === 0 ? [] : [`${word} ${tools.join(", ")}`];
   return [
     ...(record.forcedChoice === undefined ? [] : [`forces ${record.forcedChoice}`]),
-    ...list("drops", record.dropped),
-    ...list("adds", record.added),
-    ...list("brings back", record.reinstated),
+    ...listed("drops", record.dropped),
+    ...listed("adds", record.added),
+    ...listed("brings back", record.reinstated),
     ...(record.detail === "" ? [] : [record.detail]),
   ].join("\n");
+}
+
+function listed(word: string, tools: readonly string[]): string[] {
+  return tools.length === 0 ? [] : [`${word} ${tools.join(", ")}`];
 }
 
 function actionName(action: StageAction): string {

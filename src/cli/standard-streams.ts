@@ -29,14 +29,15 @@ export function standardError(): Screen {
 
 /** Waits until both standard streams have handed on what was written. */
 export async function flushStandardStreams(): Promise<void> {
-  const streams = [process.stdout, process.stderr];
+  const waiting = [process.stdout, process.stderr].filter(
+    ({ writableLength }) => writableLength > 0,
+  );
   await Promise.all(
-    streams.map((stream) =>
-      stream.writableLength === 0
-        ? undefined
-        : new Promise<void>((resolve) => {
-            stream.once("drain", resolve).once("error", () => resolve());
-          }),
+    waiting.map(
+      (stream) =>
+        new Promise<void>((resolve) => {
+          stream.once("drain", resolve).once("error", () => resolve());
+        }),
     ),
   );
 }

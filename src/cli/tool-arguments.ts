@@ -40,7 +40,7 @@ export function readToolArguments(words: readonly string[], schema: JsonObject):
     const value = sign === ":=" ? readExact(key, given) : valueOf(given, at, schema);
     place(result, path, value, typesOf(at, schema).has("array"), key);
   }
-  return result as JsonObject;
+  return result;
 }
 
 function valueOf(text: string, at: JsonValue | undefined, root: JsonObject): JsonValue {

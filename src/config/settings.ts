@@ -37,8 +37,8 @@ export function integer(
     help,
     fallback,
     expected: `a whole number from ${least} to ${most}`,
-    parse(text) {
-      const value = /^\d+$/u.test(text) ? Number(text) : Number.NaN;
+    parse(digits) {
+      const value = /^\d+$/u.test(digits) ? Number(digits) : Number.NaN;
       return value >= least && value <= most ? value : undefined;
     },
   };
@@ -107,7 +107,9 @@ export function readSetting<T>(setting: Setting<T>, flags: Flags, env: Environme
 /** As {@link readSetting}, but undefined where neither flag nor environment states it. */
 export function readStated<T>(setting: Setting<T>, flags: Flags, env: Environment): T | undefined {
   const flag = flags[flagName(setting.flag)];
-  if (flag !== undefined) return parse(setting, longFlag(setting.flag), String(flag));
+  if (typeof flag === "string" || typeof flag === "boolean") {
+    return parse(setting, longFlag(setting.flag), String(flag));
+  }
   const variable = env[setting.env];
   // An empty variable is how many shells and unit files unset one.
   if (variable !== undefined && variable !== "") return parse(setting, setting.env, variable);
@@ -115,7 +117,7 @@ export function readStated<T>(setting: Setting<T>, flags: Flags, env: Environmen
 }
 
 /** The text for `--help`. */
-export function helpText(setting: Setting<unknown>): string {
+export function helpText(setting: Setting<string | number | boolean | undefined>): string {
   const fallback = setting.fallbackText ?? (setting.fallback || undefined);
   const parts = [
     `env: ${setting.env}`,

@@ -39,7 +39,7 @@ const row = test.macro({
   exec(t, words: string, expected: string) {
     t.is(stringifyJson(readToolArguments(words.split(" "), schema)), expected);
   },
-  title: (_given, words) => `${words} is typed by the schema`,
+  title: (_given, words: string) => `${words} is typed by the schema`,
 });
 
 test(row, "code=007", '{"code":"007"}');
@@ -87,7 +87,7 @@ const refused = test.macro({
       message: expected,
     });
   },
-  title: (_given, words) => `${words} is refused with a reason`,
+  title: (_given, words: string) => `${words} is refused with a reason`,
 });
 
 test(refused, "word", /"word" is of no known form: expected key=value/);
