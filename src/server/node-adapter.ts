@@ -165,7 +165,13 @@ function respond(
   headers: Readonly<Record<string, string>>,
   body: Uint8Array | undefined,
 ): void {
-  if (response.destroyed || response.writableEnded) return;
+  // The peer may have gone meanwhile; then there is nobody to answer.
+  if (response.writableEnded || response.headersSent) return;
+  if (
+    "stream" in response ? response.stream.destroyed || response.stream.closed : response.destroyed
+  ) {
+    return;
+  }
   if ("stream" in response && body === undefined) {
     // gRPC takes a status among the headers only from a frame that ends the stream.
     response.stream.respond({ ":status": status, ...headers }, { endStream: true });
