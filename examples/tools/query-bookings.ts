@@ -46,7 +46,7 @@ function prepare(sql: string): StatementSync {
   try {
     return database().prepare(sql);
   } catch (error) {
-    if (!(error instanceof Error) || error.message !== "not authorized") throw error;
+    if (!(error instanceof Error) || !error.message.startsWith("not authorized")) throw error;
     throw new Error("only a SELECT that is not recursive is allowed, with common functions", {
       cause: error,
     });

@@ -69,7 +69,7 @@ function extract(html: string, base: URL): Record<string, unknown> {
     .map((a) => ({ text: squeeze($(a).text()), url: absolute($(a).attr("href") ?? "", base) }));
   // White space in the source means no more than one space; lines are made of blocks alone.
   for (const node of root.find("*").addBack().contents().toArray()) {
-    if (node.type === "text") node.data = node.data.replace(/\s+/gu, " ");
+    if ("data" in node) node.data = node.data.replace(/\s+/gu, " ");
   }
   root.find("td, th").append(" ");
   root.find("br, p, li, tr, h1, h2, h3, h4, h5, h6, div, section, pre").append("\n");

@@ -2,7 +2,7 @@ import type { Execution, ToolPortClient } from "../client/index.ts";
 import type { JsonObject } from "../domain/json.ts";
 import { ConfigurationError, isToolPortError } from "../errors.ts";
 import { parseJson, stringifyJson } from "../internal/json-text.ts";
-import type { Content, ToolCall } from "../wire/v1.ts";
+import { type Content, ErrorKind, type ToolCall } from "../wire/v1.ts";
 import type { Console } from "./console.ts";
 import { callJson, errorKindName } from "./descriptor-json.ts";
 import { exitCodes } from "./failure.ts";
@@ -76,8 +76,17 @@ function finish(io: Console, call: ToolCall): number {
     io.print(shown === "" || shown.endsWith("\n") ? shown : `${shown}\n`);
     for (const content of call.content) io.note(`(${describe(content)})`);
   }
-  if (!isOk) io.note(`${call.name} failed: ${call.error} (${errorKindName(call.errorKind)})`);
+  if (!isOk) {
+    const kind = errorKindName(call.errorKind);
+    io.note(`${call.name} failed: ${call.error} (${kind})${hintFor(call)}`);
+  }
   return isOk ? exitCodes.ok : exitCodes.failed;
+}
+
+function hintFor({ errorKind, name }: ToolCall): string {
+  if (errorKind === ErrorKind.UNKNOWN_TOOL) return "; `toolport manifest --all` lists the tools";
+  if (errorKind !== ErrorKind.INVALID_ARGUMENTS) return "";
+  return `; \`toolport manifest ${name}\` shows its arguments`;
 }
 
 async function typedArguments(

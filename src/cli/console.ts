@@ -47,7 +47,7 @@ export class Console {
       return;
     }
     this.err.write(
-      `\r\u001b[2K${paint(this.err, "cyan", line.slice(0, (this.err.columns ?? 80) - 1))}`,
+      `\r\u001b[2K${paint(this.err, "cyan", line.slice(0, (this.err.columns || 80) - 1))}`,
     );
     this.#hasBar = true;
   }

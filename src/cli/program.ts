@@ -59,8 +59,8 @@ function buildProgram(
       writeOut: (text) => out.write(text),
       writeErr: (text) => err.write(text),
       outputError: (text, write) => write(`toolport: ${sentence(text)}\n`),
-      getOutHelpWidth: () => out.columns ?? 80,
-      getErrHelpWidth: () => err.columns ?? 80,
+      getOutHelpWidth: () => out.columns || 80,
+      getErrHelpWidth: () => err.columns || 80,
       getOutHasColors: () => out.hasColors?.() ?? false,
       getErrHasColors: () => err.hasColors?.() ?? false,
     })

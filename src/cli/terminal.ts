@@ -40,7 +40,7 @@ export function table(
         ...cells.flatMap((row) => (row[column] ?? "").split("\n").map((line) => line.length)),
       ) + gap,
   );
-  const room = Math.max(screen.columns ?? 100, 40);
+  const room = Math.max(screen.columns || 100, 40);
   const fixed = widths.slice(0, -1).reduce((sum, width) => sum + width, 0);
   const last = Math.min(widths.at(-1) ?? 0, Math.max(room - fixed, 24));
   const drawn = new Table({

@@ -121,12 +121,17 @@ const failing = anyTest.macro({
 });
 
 test(failing, ["call", "fail"], 1, /^fail failed: RangeError: nothing works \(RAISED\)$/);
-test(failing, ["call", "nope"], 1, /^nope failed: unknown tool 'nope' \(UNKNOWN_TOOL\)$/);
+test(
+  failing,
+  ["call", "nope"],
+  1,
+  /^nope failed: unknown tool 'nope' \(UNKNOWN_TOOL\); `toolport manifest --all` lists/,
+);
 test(
   failing,
   ["call", "echo"],
   1,
-  /^echo failed: InvalidArguments: .*code.* \(INVALID_ARGUMENTS\)$/,
+  /^echo failed: InvalidArguments: .*code.* \(INVALID_ARGUMENTS\); `toolport manifest echo` shows/,
 );
 test(failing, ["call", "echo", "code=1", "n=x"], 1, /^echo failed: .*n.*number/);
 test(
