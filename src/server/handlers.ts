@@ -85,7 +85,7 @@ export function createHandlers(
 }
 
 /** The fault of a caller that went away before its call began. */
-export function goneFault(): ToolPortError {
+function goneFault(): ToolPortError {
   return new ToolPortError("CANCELLED", "the caller has gone");
 }
 

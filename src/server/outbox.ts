@@ -12,7 +12,7 @@ export interface OutboxHooks {
 }
 
 /** How much may wait for a reader before the producer is asked to pause, in bytes. */
-export const defaultCapacity: number = 256 * 1024;
+const defaultCapacity: number = 256 * 1024;
 
 interface Waiter<T> {
   resolve(result: IteratorResult<T, undefined>): void;

@@ -26,7 +26,7 @@ export interface ServerLimits extends ConnectionLimits {
 }
 
 /** The limits that hold where none are given. */
-export const defaultLimits: ServerLimits = Object.freeze({
+const defaultLimits: ServerLimits = Object.freeze({
   messageBytes: 64 << 20,
   bodyMs: 60_000,
   callsInFlight: 16_384,

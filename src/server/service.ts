@@ -32,7 +32,7 @@ export interface ServiceOptions {
 }
 
 /** What ServerInfo says. */
-export interface ServerFacts {
+interface ServerFacts {
   readonly version: string;
   readonly maxMessageBytes: number;
   readonly maxCallsInFlight: number;

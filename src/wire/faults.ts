@@ -1,14 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
-import {
-  catalogue,
-  type ErrorCode,
-  type FaultStatus,
-  isToolPortError,
-  type Started,
-  ToolPortError,
-} from "../errors.ts";
+import { catalogue, type FaultStatus, isToolPortError, ToolPortError } from "../errors.ts";
 import type { Log } from "../internal/log.ts";
 import { ErrorInfoSchema, RetryInfoSchema, StatusSchema, type Status } from "./v1.ts";
 
@@ -60,25 +53,8 @@ export function toStatus(thrown: unknown, log: Log): Status {
   });
 }
 
-/**
- * The fault that an RPC ended in, as a client sees it. Without an ErrorInfo of ours (a proxy
- * answered, the connection broke) the code is the nearest of the catalogue and `started` unknown.
- */
-export function fromConnectError(thrown: unknown): ToolPortError {
-  if (isToolPortError(thrown)) return thrown;
-  const error = ConnectError.from(thrown);
-  const info = error.findDetails(ErrorInfoSchema).find(({ domain }) => domain === faultDomain);
-  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
-  const started = info?.metadata["started"];
-  return new ToolPortError(nearestCode(info?.reason, error.code), error.rawMessage, {
-    cause: thrown,
-    started: started === "no" || started === "yes" ? started : ("unknown" satisfies Started),
-    ...(delay ? { retryAfterMs: Number(delay.seconds) * 1000 + delay.nanos / 1e6 } : {}),
-  });
-}
-
 /** What was thrown, if it is a fault that may travel, else INTERNAL. */
-export function faultOf(thrown: unknown, log: Log): ToolPortError {
+function faultOf(thrown: unknown, log: Log): ToolPortError {
   if (isToolPortError(thrown) && catalogue[thrown.code].status !== null) {
     if (thrown.code === "INTERNAL") log("error", "internal_fault", { error: thrown });
     return thrown;
@@ -110,20 +86,4 @@ function retryInfos(fault: ToolPortError): MessageInitShape<typeof RetryInfoSche
   const ms = Math.max(0, Math.ceil(fault.retryAfterMs));
   const seconds = Math.floor(ms / 1000);
   return [{ retryDelay: { seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1e6 } }];
-}
-
-const nearest: Readonly<Partial<Record<Code, ErrorCode>>> = {
-  [Code.InvalidArgument]: "REQUEST_INVALID",
-  [Code.Unauthenticated]: "UNAUTHENTICATED",
-  [Code.PermissionDenied]: "PERMISSION_DENIED",
-  [Code.ResourceExhausted]: "MESSAGE_TOO_LARGE",
-  [Code.Unavailable]: "DRAINING",
-  [Code.Canceled]: "CANCELLED",
-  [Code.DeadlineExceeded]: "DEADLINE_EXCEEDED",
-  [Code.Unimplemented]: "UNIMPLEMENTED",
-};
-
-function nearestCode(reason: string | undefined, code: Code): ErrorCode {
-  if (reason !== undefined && Object.hasOwn(catalogue, reason)) return reason as ErrorCode;
-  return nearest[code] ?? "INTERNAL";
 }

@@ -3,7 +3,7 @@ import { ToolPortError } from "../errors.ts";
 import { type ExecuteRequest, OnDisconnect, type RefuseRequest, type ToolRequest } from "./v1.ts";
 
 /** The longest run id and call id, in bytes of UTF-8. */
-export const maxIdBytes = 1024;
+const maxIdBytes = 1024;
 
 /**
  * Reads an Execute request, checking what is structural about it: the rules that its fields are

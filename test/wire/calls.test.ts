@@ -6,8 +6,8 @@ import type { Outcome } from "../../src/domain/call.ts";
 import { catalogue, type ErrorCode, ToolPortError } from "../../src/errors.ts";
 import { silent } from "../../src/internal/log.ts";
 import { toEvent, toRefusedCall, toToolCall } from "../../src/wire/call.ts";
-import { fromConnectError, toConnectError, toStatus } from "../../src/wire/faults.ts";
-import { ErrorKind, ToolCallSchema } from "../../src/wire/v1.ts";
+import { faultDomain, toConnectError, toStatus } from "../../src/wire/faults.ts";
+import { ErrorInfoSchema, ErrorKind, RetryInfoSchema, ToolCallSchema } from "../../src/wire/v1.ts";
 
 const asked = { callId: "c", name: "n", argumentsJson: ' {"a": 1.0} ' };
 
@@ -59,18 +59,19 @@ test("a refusal without a reason has the usual one; a blank reason stands", (t) 
   t.is(toRefusedCall(asked, "no").durationMs, 0);
 });
 
-test("every fault that travels arrives as it was", (t) => {
+test("every fault that travels says its reason, whether it started, and when to ask again", (t) => {
   for (const code of Object.keys(catalogue) as ErrorCode[]) {
     if (catalogue[code].status === null) continue;
     for (const started of ["no", "yes", "unknown"] as const) {
       const fault = new ToolPortError(code, "why", { started, retryAfterMs: 1234 });
-      const sent = toConnectError(fault, silent);
-      const got = fromConnectError(sent);
-      t.deepEqual(
-        [got.code, got.message, got.started, got.retryAfterMs],
-        [code, "why", started, 1234],
-      );
-      t.is(toStatus(fault, silent).code, sent.code);
+      const error = toConnectError(fault, silent);
+      t.is(error.rawMessage, "why");
+      const info = error.findDetails(ErrorInfoSchema)[0];
+      t.deepEqual([info?.domain, info?.reason, info?.metadata], [faultDomain, code, { started }]);
+      const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+      t.deepEqual([delay?.seconds, delay?.nanos], [1n, 234_000_000]);
+      t.is(toStatus(fault, silent).code, error.code);
+      t.is(toStatus(fault, silent).details.length, 2);
     }
   }
 });
