@@ -62,14 +62,14 @@ function fromJsonSchema(given: JsonObject): ArgumentSchema {
   const schema = deepFreeze(withObjectRoot(given));
   let compilation: Compilation;
   try {
-    compilation = compile(schema, true);
+    compilation = compile(schema, { hasLibrary: false });
   } catch (error) {
     if (!isUnknownDraft(schema)) {
       throw new ConfigurationError(`its parameters are no valid JSON Schema: ${textOf(error)}`, {
         cause: error,
       });
     }
-    const open = compile({ type: "object" }, true);
+    const open = compile({ type: "object" }, { hasLibrary: false });
     const warning = `its parameters are not checked, since their $schema is not known and they can't be read: ${textOf(error)}`;
     return { schema, isOpen: true, check: checkWith(open.validate, schema), warnings: [warning] };
   }
@@ -86,7 +86,7 @@ function fromLibrary(
   const schema = deepFreeze(withoutMarks(marked));
   const isOpen = isCatchAll(schema);
   try {
-    const { validate, warnings } = compile(marked, false);
+    const { validate, warnings } = compile(marked, { hasLibrary: true });
     return {
       schema,
       isOpen,
@@ -95,7 +95,7 @@ function fromLibrary(
     };
   } catch (error) {
     const warning = `its parameters are checked by their library alone, since their JSON Schema can't be read: ${textOf(error)}`;
-    const open = compile({ type: "object" }, false);
+    const open = compile({ type: "object" }, { hasLibrary: true });
     return {
       schema,
       isOpen,

@@ -40,14 +40,22 @@ const common: Options = {
 /** Validators are costly to make and keep no state between schemas, so they are shared. */
 const validators = new Map<string, Ajv>();
 
+/** Who else checks what the schema describes. */
+export interface CompileOptions {
+  /**
+   * A library's own validation follows: it fills defaults and knows what exactly it means by a
+   * format, so both are left to it.
+   */
+  readonly hasLibrary: boolean;
+}
+
 /**
- * Compiles a schema. One without `$schema`, or with an unknown one, is read as 2020-12 and failing
+ * Compiles a schema. Without a library, absent members are set to their defaults. One without `$schema`, or with an unknown one, is read as 2020-12 and failing
  * that as draft-07.
  *
- * @param fillDefaults whether checking also sets absent members to their defaults
  * @throws Error in one sentence for a schema that no draft can read
  */
-export function compile(schema: JsonSchema, fillDefaults: boolean): Compilation {
+export function compile(schema: JsonSchema, options: CompileOptions): Compilation {
   const named = member(schema, "$schema");
   const draft = typeof named === "string" ? drafts[named.replace(/#$/u, "")] : undefined;
   const prepared = prepare(schema);
@@ -56,7 +64,7 @@ export function compile(schema: JsonSchema, fillDefaults: boolean): Compilation 
   for (const candidate of draft ? [draft] : (["2020-12", "draft-07"] as const)) {
     try {
       // The type that ajv gives a schema has an index signature that no read-only one fits.
-      const validate = validatorFor(candidate, fillDefaults).compile(prepared as AnySchema);
+      const validate = validatorFor(candidate, options).compile(prepared as AnySchema);
       return { validate: validate as Compiled, warnings: [...new Set(warnings)] };
     } catch (error) {
       reason ??= error;
@@ -65,11 +73,11 @@ export function compile(schema: JsonSchema, fillDefaults: boolean): Compilation 
   throw reason;
 }
 
-function validatorFor(draft: Draft, fillDefaults: boolean): Ajv {
-  const key = `${draft} ${String(fillDefaults)}`;
+function validatorFor(draft: Draft, { hasLibrary }: CompileOptions): Ajv {
+  const key = `${draft} ${String(hasLibrary)}`;
   const known = validators.get(key);
   if (known) return known;
-  const options = { ...common, useDefaults: fillDefaults };
+  const options = { ...common, useDefaults: !hasLibrary, validateFormats: !hasLibrary };
   const made = draft === "2020-12" ? new Ajv2020(options) : new Ajv(options);
   addFormats.default(made);
   made.addFormat("uint64", { type: "number", validate: (value) => value >= 0 });

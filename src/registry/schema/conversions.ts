@@ -48,7 +48,8 @@ export const convertKeyword: FuncKeywordDefinition = {
   keyword: convertKey,
   errors: false,
   validate(this: CheckContext, to: Mark, value: unknown, schema?: object, at?: At): boolean {
-    if (!at || !isConvertible(to, value)) return true;
+    if (to === "date" && typeof value === "string" && !isDateTime(value)) return false;
+    if (!at || typeof value !== (to === "date" ? "string" : "number")) return true;
     const { parentData: parent, parentDataProperty: key } = at;
     const exact = this.wide.find((one) => one.parent === parent && one.key === key)?.value;
     this.conversions.push({ parent, key, to });
@@ -56,10 +57,10 @@ export const convertKeyword: FuncKeywordDefinition = {
   },
 };
 
-/** The keyword is also asked in branches that the value does not fit. */
-function isConvertible(to: Mark, value: unknown): boolean {
-  if (to !== "date") return typeof value === "number";
-  return typeof value === "string" && !Number.isNaN(new Date(value).getTime());
+const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/iu;
+
+function isDateTime(text: string): boolean {
+  return dateTime.test(text) && !Number.isNaN(new Date(text).getTime());
 }
 
 interface At {

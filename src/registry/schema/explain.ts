@@ -59,7 +59,9 @@ function explain(error: ErrorObject): string {
     case "type":
       return `${at} must be ${String(params["type"]).replaceAll(",", " or ")}, got ${show(error.data)}`;
     case convertKey:
-      return `${at} must be an integer within the limits of its schema`;
+      return error.schema === "date"
+        ? `${at} must be a date-time such as 2031-02-03T04:05:06Z, got ${show(error.data)}`
+        : `${at} must be an integer within the limits of its schema`;
     default:
       return `${at} ${error.message ?? "does not fit its schema"}, got ${show(error.data)}`;
   }

@@ -76,7 +76,10 @@ interface ZodNode {
       readonly type?: string;
       readonly format?: unknown;
       readonly values?: readonly unknown[];
+      readonly pattern?: unknown;
+      readonly checks?: readonly ZodNode[];
     };
+    readonly bag?: { readonly patterns?: ReadonlySet<unknown> };
   };
 }
 
@@ -84,6 +87,11 @@ interface Unrepresentable {
   readonly zodSchema: ZodNode;
   readonly path: readonly PropertyKey[];
   readonly message: string;
+}
+
+interface Described {
+  readonly zodSchema: ZodNode;
+  readonly jsonSchema: Record<string, unknown>;
 }
 
 /** zod's own options for what JSON Schema has no word for. */
@@ -103,7 +111,22 @@ function zodOptions(warnings: string[]): Record<string, unknown> {
       }
       return "any";
     },
+    // JSON Schema's patterns know no flags, so one that ignores case would refuse what zod takes.
+    override({ zodSchema, jsonSchema }: Described): void {
+      if (jsonSchema["type"] !== "string" || !hasFlaggedPattern(zodSchema)) return;
+      delete jsonSchema["pattern"];
+      delete jsonSchema["allOf"];
+    },
   };
+}
+
+function hasFlaggedPattern({ _zod: zod }: ZodNode): boolean {
+  const { pattern, checks = [] } = zod?.def ?? {};
+  return (
+    [pattern, ...(zod?.bag?.patterns ?? [])].some(
+      (one) => one instanceof RegExp && /[ims]/u.test(one.flags),
+    ) || checks.some(hasFlaggedPattern)
+  );
 }
 
 function bigintSchema(format: unknown): Record<string, unknown> {
