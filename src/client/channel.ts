@@ -116,7 +116,7 @@ export class Channel {
     return stream;
   }
 
-  /** Ends the connection; requests under way end with the fault `CANCELLED`. */
+  /** Takes no new requests; the connection ends when those under way have. */
   close(): void {
     this.#client.close();
   }

@@ -64,7 +64,7 @@ export interface ToolPortClient {
   refuse(call: CallInput, reason?: string, options?: RequestOptions): Promise<ToolCall>;
   /** Runs one call, at once. */
   execute(call: CallInput, options?: ExecuteOptions): Execution;
-  /** Ends the connection and every request on it. Idempotent. */
+  /** Cancels every call, and ends the connection once other requests have ended. Idempotent. */
   close(): void;
 }
 

@@ -13,6 +13,15 @@ const place = new Workplace();
 const tools = place.write("tools.ts", toolsText);
 anyTest.after.always(() => place.remove());
 
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 test("serve prints one line of JSON, answers, and ends on SIGTERM leaving nothing behind", async (t) => {
   const sidecar = await place.serve([tools]);
   const { address, digest, pid } = sidecar.ready;
@@ -95,6 +104,18 @@ test("with --exit-with-parent it ends when its standard input closes", async (t)
   sidecar.child.stdin?.end();
   t.is(await end, 0);
   t.false(existsSync(dirname(sidecar.ready.address.slice(5))));
+});
+
+test("with --exit-with-parent it ends when its parent is killed, whatever its input is", async (t) => {
+  // The shell in between is the parent; its death leaves the sidecar's standard streams open.
+  const shell = place.shell(`"$0" "$1" serve "${tools}" --exit-with-parent </dev/null & wait`);
+  const stdout = gather(shell.stdout);
+  await until(() => stdout().includes("\n"));
+  const { pid } = JSON.parse(stdout()) as { pid: number };
+  t.notThrows(() => process.kill(pid, 0));
+  shell.kill("SIGKILL");
+  await until(() => !isAlive(pid));
+  t.pass();
 });
 
 test("without it a closed standard input means nothing", async (t) => {

@@ -78,6 +78,11 @@ export class Workplace {
     return this.#spawn(args, env);
   }
 
+  /** Runs a shell script with Node as `$0` and the command line's file as `$1`. */
+  shell(script: string): ChildProcess {
+    return spawn("/bin/sh", ["-c", script, process.execPath, main], { stdio: "pipe" });
+  }
+
   async remove(): Promise<void> {
     await Promise.all(this.#sidecars.map((sidecar) => sidecar.stop("SIGKILL")));
     rmSync(this.path, { recursive: true, force: true });
