@@ -91,11 +91,15 @@ def _read(message: MessageLike, what: str) -> Iterator[Message]:
     role = _role(message, what)
     content = _field(message, "content")
     calls = [*_calls(_field(message, "tool_calls")), *_tool_use(content)]
-    # Anthropic's answers of tools stand in a message of the user.
-    yield from _tool_results(content)
+    text = _text(content)
+    # Anthropic's answers of tools stand in a message of the user, and are no word of the user's.
+    results = list(_tool_results(content))
+    yield from results
+    if results and not text and not calls:
+        return
     yield Message(
         role=role,
-        text=_text(content),
+        text=text,
         name=_string(_field(message, "name")),
         tool_call_id=_string(_field(message, "tool_call_id")),
         # The same call stands in `tool_calls` and in `content` of a LangChain message.

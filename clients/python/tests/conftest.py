@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from scripted import ScriptedServer
+from toolport import AsyncToolPort, Event, Manifest, Selection, ToolCall, ToolPort
+
+
+class Client(Protocol):
+    """Both clients, as a test that is about both sees them."""
+
+    async def execute(self, *args: Any, **options: Any) -> ToolCall: ...
+    async def events(self, *args: Any, **options: Any) -> list[Event]: ...
+    async def refuse(self, *args: Any, **options: Any) -> ToolCall: ...
+    async def manifest(self, **options: Any) -> Manifest: ...
+    async def select(self, **options: Any) -> Selection: ...
+    async def wait_ready(self, *args: Any) -> None: ...
+
+
+class SyncClient:
+    def __init__(self, port: ToolPort) -> None:
+        self.port = port
+
+    def __getattr__(self, name: str) -> Any:
+        async def method(*args: Any, **options: Any) -> Any:
+            return await asyncio.to_thread(getattr(self.port, name), *args, **options)
+
+        return method
+
+    async def events(self, *args: Any, **options: Any) -> list[Event]:
+        return await asyncio.to_thread(lambda: list(self.port.stream(*args, **options)))
+
+
+class AioClient:
+    def __init__(self, port: AsyncToolPort) -> None:
+        self.port = port
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.port, name)
+
+    async def events(self, *args: Any, **options: Any) -> list[Event]:
+        return [event async for event in self.port.stream(*args, **options)]
+
+
+@pytest.fixture
+def socket(tmp_path: Path) -> str:
+    # Relative to the working directory, a path in a temporary folder may be short enough.
+    path = tmp_path / "s"
+    return f"unix:{path if len(str(path)) < 100 else os.path.relpath(path)}"
+
+
+@pytest.fixture
+def server(socket: str) -> Iterator[ScriptedServer]:
+    server = ScriptedServer()
+    server.serve(socket)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def port(server: ScriptedServer, socket: str) -> Iterator[ToolPort]:
+    with ToolPort(socket) as port:
+        yield port
+
+
+@pytest.fixture
+async def aport(server: ScriptedServer, socket: str) -> AsyncIterator[AsyncToolPort]:
+    async with AsyncToolPort(socket) as port:
+        yield port
+
+
+@pytest.fixture(params=["sync", "async"])
+async def client(
+    request: pytest.FixtureRequest, server: ScriptedServer, socket: str
+) -> AsyncIterator[Client]:
+    if request.param == "sync":
+        with ToolPort(socket) as port:
+            yield SyncClient(port)
+    else:
+        async with AsyncToolPort(socket) as aport:
+            yield AioClient(aport)
