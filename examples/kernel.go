@@ -192,11 +192,7 @@ func (k *kernel) answer(ctx context.Context, call toolport.Request) (string, err
 	}
 	defer stream.Close()
 	for event, err := range stream.Events() {
-		var fault *toolport.Fault
-		switch {
-		case errors.As(err, &fault) && fault.Reason == toolport.ReasonCancelled && ctx.Err() == nil:
-			return "This call was cancelled before it had a result. Continue without it.", nil
-		case err != nil:
+		if err != nil {
 			return "", err
 		}
 		switch e := event.(type) {
@@ -204,8 +200,10 @@ func (k *kernel) answer(ctx context.Context, call toolport.Request) (string, err
 			k.printf("  … %s %s %s", call.CallID, portion(e), e.Message)
 			// Somebody at the terminal has seen enough of this one.
 			if call.Name == "watch_crossing" && e.Total != nil && e.Done >= *e.Total/2 {
-				k.printf("  … %s is cancelled half-way", call.CallID)
 				stream.Close()
+				_, err := stream.Result()
+				k.printf("  … %s is cancelled half-way: %v", call.CallID, err)
+				return "This call was cancelled before it had a result. Continue without it.", nil
 			}
 		case *toolport.Output:
 			if e.Text != nil {
