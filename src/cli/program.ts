@@ -5,18 +5,19 @@ import { serveSettings } from "../config/serve-config.ts";
 import { helpText, type Setting } from "../config/settings.ts";
 import { version } from "../config/version.ts";
 import { ConfigurationError } from "../errors.ts";
-import { guardProcess, type ProcessGuard } from "../server/process-guard.ts";
+import { guardProcess } from "../server/process-guard.ts";
 import { type CallFlags, runCall } from "./call.ts";
 import { runCheck } from "./check.ts";
 import { Console } from "./console.ts";
 import { exitCodes, failureOf } from "./failure.ts";
 import { type ManifestFlags, runManifest } from "./manifest.ts";
 import { type SelectFlags, runSelect } from "./select.ts";
-import { runServe } from "./serve.ts";
+import { type CommandProcess, runServe } from "./serve.ts";
+import { Signals } from "./signals.ts";
 import { createScreenLog } from "./screen-log.ts";
 import { flushStandardStreams, standardError, standardOutput } from "./standard-streams.ts";
 import { type TargetFlags, withPort } from "./target.ts";
-import type { OutputForm, Screen } from "./terminal.ts";
+import type { OutputForm } from "./terminal.ts";
 
 /** Runs one command, then ends the process with its exit code. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -26,8 +27,9 @@ export async function main(args: readonly string[]): Promise<void> {
   const out = standardOutput(guard);
   // Whoever reads the results may stop early, as `head` does.
   process.stdout.on("error", () => guard.exit(exitCodes.ok));
+  const signals = new Signals(() => guard.exit(exitCodes.failed));
   let exitCode: number = exitCodes.ok;
-  const program = buildProgram(guard, out, err, (code) => {
+  const program = buildProgram({ out, err, guard, signals }, (code) => {
     exitCode = code;
   });
   try {
@@ -42,12 +44,8 @@ export async function main(args: readonly string[]): Promise<void> {
   guard.exit(exitCode);
 }
 
-function buildProgram(
-  guard: ProcessGuard,
-  out: Screen,
-  err: Screen,
-  done: (exitCode: number) => void,
-): Command {
+function buildProgram(own: CommandProcess, done: (exitCode: number) => void): Command {
+  const { out, err } = own;
   const consoleFor = (flags: OutputFlags): Console => new Console(out, err, formOf(flags));
   const program = new Command("toolport")
     .description("Serves a frozen set of TypeScript tools to agent kernels in any language.")
@@ -79,7 +77,7 @@ function buildProgram(
   serve
     .addHelpText("after", () => serveNotes)
     .action(async (file: string, flags: Record<string, unknown>) => {
-      done(await runServe(file, flags, { out, err, guard }));
+      done(await runServe(file, flags, own));
     });
 
   program
@@ -138,14 +136,10 @@ function buildProgram(
           json: json === true,
         });
         const given = { ...rest, ...(typeof json === "string" ? { json } : {}) };
-        const { signal, release } = cancelOnSignals(io, guard);
-        try {
-          done(
-            await withPort(flags, io, (client) => runCall(client, io, name, words, given, signal)),
-          );
-        } finally {
-          release();
-        }
+        const signal = cancelOnSignals(io, own);
+        done(
+          await withPort(flags, io, (client) => runCall(client, io, name, words, given, signal)),
+        );
       },
     );
 
@@ -216,21 +210,14 @@ function wholeNumber(text: string): number {
 }
 
 /** The first signal cancels the call, a second one ends the process. */
-function cancelOnSignals(
-  io: Console,
-  guard: ProcessGuard,
-): { readonly signal: AbortSignal; readonly release: () => void } {
+function cancelOnSignals(io: Console, { guard, signals }: CommandProcess): AbortSignal {
   const controller = new AbortController();
-  const cancel = (): void => {
+  signals.take(() => {
     if (controller.signal.aborted) guard.exit(exitCodes.failed);
     io.note("cancelling; once more to leave at once");
     controller.abort();
-  };
-  process.on("SIGINT", cancel).on("SIGTERM", cancel);
-  return {
-    signal: controller.signal,
-    release: () => process.off("SIGINT", cancel).off("SIGTERM", cancel),
-  };
+  });
+  return controller.signal;
 }
 
 /** Commander's error text as one line without its prefix. */

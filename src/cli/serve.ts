@@ -13,26 +13,29 @@ import { exitCodes } from "./failure.ts";
 import { watchParent } from "./parent-watch.ts";
 import { makePrivateFolder } from "./private-folder.ts";
 import { createScreenLog } from "./screen-log.ts";
+import type { Signals } from "./signals.ts";
 import type { Screen } from "./terminal.ts";
 
-/** The process that serves. */
-export interface ServeProcess {
+/** The process that a command runs in. */
+export interface CommandProcess {
   readonly out: Screen;
   readonly err: Screen;
   readonly guard: ProcessGuard;
+  readonly signals: Signals;
 }
 
 /** Serves the tools of a file until a signal or the parent's end; prints the ready line. */
 export async function runServe(
   file: string,
   flags: Readonly<Record<string, unknown>>,
-  { out, err, guard }: ServeProcess,
+  own: CommandProcess,
 ): Promise<number> {
+  const { out, err } = own;
   // A mistake in the flags is told before a tools file that takes its time is loaded.
   const { logLevel, exitWithParent } = readServeConfig(flags, process.env);
   const log = createScreenLog(err, logLevel);
   let isListening = false;
-  const end = awaitEnd(exitWithParent, guard, log, () => isListening);
+  const end = awaitEnd(exitWithParent, own, log, () => isListening);
   const definition = await loadToolsFile(file);
   const config = readServeConfig(flags, process.env, definition.limits);
   const port = createToolPort(definition, { limits: config.limits, log });
@@ -124,7 +127,7 @@ interface End {
  */
 function awaitEnd(
   exitWithParent: boolean,
-  guard: ProcessGuard,
+  { guard, signals }: CommandProcess,
   log: Log,
   isListening: () => boolean,
 ): Promise<End> {
@@ -135,13 +138,11 @@ function awaitEnd(
       isEnding = true;
       settle(how);
     };
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-      process.on(signal, () => {
-        if (!isEnding) return end({ why: signal });
-        log("warn", "killed", { why: `a second ${signal}` });
-        return guard.exit(exitCodes.failed);
-      });
-    }
+    signals.take((signal) => {
+      if (!isEnding) return end({ why: signal });
+      log("warn", "killed", { why: `a second ${signal}` });
+      return guard.exit(exitCodes.failed);
+    });
     if (!exitWithParent) return;
     watchParent((why) => {
       end({ why, graceMs: 0 });

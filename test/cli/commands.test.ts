@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+
 import anyTest from "ava";
 
 import { toolsText } from "./lib/tools-text.ts";
@@ -189,6 +191,23 @@ test("Ctrl-C cancels the call and the tool is told", async (t) => {
   t.is(await end, 1);
   t.regex(stderr(), /slow was stopped/);
   t.regex(stderr(), /cancelled/);
+});
+
+test("a command that is ended by a signal leaves no folder behind", async (t) => {
+  const file = place.write(
+    "stuck.ts",
+    `import { defineTool, defineTools } from "toolport";
+     const select = () => new Promise(() => console.log("stuck"));
+     export default defineTools({ tools: [], stages: [{ name: "stuck", select }] });`,
+  );
+  const child = place.start(["select", "--tools", file]);
+  const stderr = gather(child.stderr);
+  const end = ended(child);
+  await until(() => stderr().includes("stuck"));
+  t.true(readdirSync(place.path).some((name) => name.startsWith("toolport-")));
+  child.kill("SIGHUP");
+  t.is(await end, 1);
+  t.false(readdirSync(place.path).some((name) => name.startsWith("toolport-")));
 });
 
 test("select says what to offer, and why", async (t) => {
