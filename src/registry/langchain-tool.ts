@@ -1,5 +1,6 @@
 import type { ToolContext } from "../domain/tool.ts";
 import { isZod3Schema } from "./schema/zod3.ts";
+import { read } from "./tool-face.ts";
 
 /**
  * A LangChain.js tool, recognised by its shape so that the library stays optional: StructuredTool,
@@ -15,17 +16,15 @@ export interface LangChainTool {
   _call(input: unknown, runManager: undefined, config: object): unknown;
 }
 
-/** Recognises a LangChain.js tool, of any copy of the library. */
+/** Recognises a LangChain.js tool, of any copy of the library. Never throws. */
 export function isLangChainTool(value: unknown): value is LangChainTool {
-  if (typeof value !== "object" || value === null) return false;
-  const tool = value as Partial<Record<string, unknown>>;
-  const namespace = tool["lc_namespace"];
+  const namespace = read(value, "lc_namespace");
   return (
-    typeof tool["_call"] === "function" &&
-    typeof tool["invoke"] === "function" &&
     Array.isArray(namespace) &&
     namespace[0] === "langchain" &&
-    "schema" in tool
+    typeof read(value, "_call") === "function" &&
+    typeof read(value, "invoke") === "function" &&
+    read(value, "schema") !== undefined
   );
 }
 
