@@ -9,11 +9,15 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import grpc
+from grpc.experimental import ChannelOptions
 
 from .errors import invalid_request
 
 DEFAULT_MAX_MESSAGE_BYTES: Final = 64 << 20
 """How large a message may be, either way: the server's own default."""
+
+# A stream needs no thread of its own then, which makes a call faster and a fork safer.
+_ON_ITS_READERS_THREAD: Final = (ChannelOptions.SingleThreadedUnaryStream, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +32,10 @@ class Target:
 
     def open(self) -> grpc.Channel:
         """A new channel; it connects with its first request."""
+        options = (_ON_ITS_READERS_THREAD, *self.options)
         if self.credentials is None:
-            return grpc.insecure_channel(self.uri, options=self.options)
-        return grpc.secure_channel(self.uri, self.credentials, options=self.options)
+            return grpc.insecure_channel(self.uri, options=options)
+        return grpc.secure_channel(self.uri, self.credentials, options=options)
 
     def open_aio(self) -> grpc.aio.Channel:
         """A new channel for the running loop; it connects with its first request."""
