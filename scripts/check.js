@@ -2,14 +2,14 @@
 //
 //     npm run check                 all of them
 //     npm run check -- lint types   those that bear these names
+import { api } from "./checks/api.js";
 import { clients } from "./checks/clients.js";
 import { code } from "./checks/code.js";
 import { contract } from "./checks/contract.js";
 import { packaged } from "./checks/package.js";
 import { main } from "./lib/run.js";
-import { gatherProtoDeps } from "./proto-deps.js";
 
-const checks = { ...contract, ...code, ...packaged, ...clients };
+const checks = { ...contract, ...code, ...packaged, ...api, ...clients };
 
 await main(async () => {
   const names = process.argv.slice(2);
@@ -18,7 +18,6 @@ await main(async () => {
       throw new Error(`no check is named ${name}; there are: ${Object.keys(checks).join(", ")}`);
     }
   }
-  gatherProtoDeps();
   const failed = [];
   for (const name of names.length > 0 ? names : Object.keys(checks)) {
     const from = performance.now();

@@ -26,7 +26,9 @@ const goTools = {
 const steps = {
   node() {
     if (!nodeModulesInStep()) {
-      timed("npm packages", () => run("npm", ["ci", "--no-fund", "--no-audit", "--loglevel=error"], { env: bareEnv }));
+      timed("npm packages", () =>
+        run("npm", ["ci", "--no-fund", "--no-audit", "--loglevel=error"], { env: bareEnv }),
+      );
     }
   },
   build() {

@@ -3,12 +3,13 @@ import { readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { generate, generated } from "../generate.js";
 import { root } from "../lib/run.js";
+import { gatherProtoDeps } from "../proto-deps.js";
 import { quietly } from "./quietly.js";
 
 export const contract = {
-  "buf lint": () => quietly("buf", ["lint"]),
-  "buf format": () => quietly("buf", ["format", "proto", "--diff", "--exit-code"]),
-  "buf breaking": () => quietly("buf", ["breaking", "proto", "--against", "etc/toolport.v1.binpb"]),
+  "buf lint": () => buf("lint"),
+  "buf format": () => buf("format", "proto", "--diff", "--exit-code"),
+  "buf breaking": () => buf("breaking", "proto", "--against", "etc/toolport.v1.binpb"),
   "generated code": async () => {
     const fresh = join(root, ".build", "generated");
     rmSync(fresh, { recursive: true, force: true });
@@ -19,6 +20,11 @@ export const contract = {
     }
   },
 };
+
+async function buf(...args) {
+  gatherProtoDeps();
+  await quietly("buf", args);
+}
 
 function differences(committed, fresh) {
   const names = new Set([...files(committed), ...files(fresh)]);
