@@ -1,22 +1,15 @@
 import { describeTool } from "../../src/registry/describe-tool.ts";
-import { register, type RegistrationOptions } from "../../src/registry/register.ts";
+import { register } from "../../src/registry/register.ts";
 import { readCases } from "./lib/cases.ts";
 import { testCases } from "./lib/known-failures.ts";
+import { registrationFromCase, type RegistrationSpec } from "./lib/registration-from-case.ts";
 import { toolFromCase, type ToolSpec } from "./lib/tool-from-case.ts";
 
 interface Input {
   readonly tool?: ToolSpec;
-  readonly registration: Registration | null;
+  readonly registration: RegistrationSpec | null;
   /** Register the tool, instead of handing the registration over. */
   readonly via_registry?: boolean;
-}
-
-interface Registration {
-  readonly category?: string;
-  readonly safety_level?: "safe" | "restricted" | "dangerous";
-  readonly cost_usd?: number;
-  readonly max_calls_per_invocation?: number;
-  readonly visible_to_agents?: boolean;
 }
 
 type Expect = Readonly<Record<string, unknown>>;
@@ -28,7 +21,7 @@ testCases(
   cases.filter(({ input }) => input.tool !== undefined),
   (t, { input, expect }) => {
     const tool = toolFromCase(input.tool ?? {});
-    const said = input.registration && optionsOf(input.registration);
+    const said = input.registration && registrationFromCase(input.registration);
     const reading = (): ReturnType<typeof describeTool> =>
       said && input.via_registry ? describeTool(register(tool, said)) : describeTool(tool, said);
     const read = reading();
@@ -53,15 +46,3 @@ testCases(
     );
   },
 );
-
-function optionsOf(said: Registration): RegistrationOptions {
-  return {
-    ...(said.category !== undefined && { category: said.category }),
-    ...(said.safety_level !== undefined && { safetyLevel: said.safety_level }),
-    ...(said.cost_usd !== undefined && { costUsd: said.cost_usd }),
-    ...(said.max_calls_per_invocation !== undefined && {
-      maxCallsPerInvocation: said.max_calls_per_invocation,
-    }),
-    ...(said.visible_to_agents !== undefined && { visibleToAgents: said.visible_to_agents }),
-  };
-}
