@@ -1,24 +1,19 @@
 import { readFileSync } from "node:fs";
 import test from "ava";
 import type { HistoryMessage, SelectableTool, StageRecord } from "../../src/domain/selection.ts";
-import type { IntentRouting, SelectionConfig } from "../../src/selection/config.ts";
 import { createSelector } from "../../src/selection/selector.ts";
+import { selectionFromCase, type SelectionSpec } from "./lib/selection-from-case.ts";
 
 interface Case {
   readonly id: string;
   readonly title: string;
-  readonly input: {
+  readonly input: SelectionSpec & {
     readonly tools: readonly (string | { readonly unnamed?: string; readonly name?: string })[];
     readonly role?: string;
     readonly forced_tool_choice?: unknown;
     readonly messages?: readonly CaseMessage[] | null;
-    readonly force_resolver?: Script;
-    readonly palette?: Script;
     readonly intent?: {
       readonly verdict: { readonly label: string; readonly matched?: readonly string[] } | null;
-      readonly mode?: NonNullable<IntentRouting["mode"]>;
-      readonly trigger_keywords?: Record<string, readonly string[]>;
-      readonly always_include?: readonly string[];
     };
   };
   readonly expect: {
@@ -36,15 +31,6 @@ interface CaseMessage {
   readonly tool_calls?: readonly { readonly id: string; readonly name: string }[];
 }
 
-interface Script {
-  readonly kind: string;
-  readonly value?: unknown;
-  readonly names?: readonly string[];
-  readonly error?: string;
-  readonly message?: string;
-  readonly role_tools?: Record<string, readonly string[]>;
-}
-
 interface CaseTool extends SelectableTool {
   readonly shown: string;
 }
@@ -59,7 +45,7 @@ test("the selection cases are there", (t) => {
 
 for (const { id, title, input, expect } of cases) {
   test(`${id}: ${title}`, async (t) => {
-    const selection = await createSelector(configOf(input)).select({
+    const selection = await createSelector(selectionFromCase(input)).select({
       tools: input.tools.map(toolOf),
       context: {
         state: {
@@ -91,46 +77,6 @@ function toolOf(spec: Case["input"]["tools"][number]): CaseTool {
   if (typeof spec === "string") return { name: spec, shown: spec };
   if (spec.unnamed === undefined) return { name: spec.name ?? null, shown: spec.name ?? "" };
   return { name: spec.name ?? null, shown: `<unnamed>:${spec.unnamed}` };
-}
-
-function configOf({ intent, force_resolver, palette }: Case["input"]): SelectionConfig {
-  return {
-    ...(intent === undefined
-      ? {}
-      : {
-          intent: {
-            mode: intent.mode,
-            triggerKeywords: intent.trigger_keywords,
-            alwaysInclude: intent.always_include,
-          },
-        }),
-    ...(force_resolver === undefined ? {} : { forcedChoice: resolverOf(force_resolver) as never }),
-    ...(palette === undefined
-      ? {}
-      : { palettes: palette.role_tools ?? (resolverOf(palette) as never) }),
-  };
-}
-
-function resolverOf(script: Script): unknown {
-  const answer = "names" in script ? script.names : script.value;
-  switch (script.kind) {
-    case "returns":
-      return { resolve: () => Promise.resolve(answer) };
-    case "sync":
-      return () => answer;
-    case "raises":
-      return {
-        resolve() {
-          const error = new Error(script.message ?? "");
-          error.name = script.error ?? "Error";
-          return Promise.reject(error);
-        },
-      };
-    case "no_method":
-      return Object.create({}) as unknown;
-    default:
-      throw new Error(`a resolver of kind ${script.kind} is new; teach this runner`);
-  }
 }
 
 function intentOf({ intent }: Case["input"]): { label: string; matchedTools: string[] } | null {
