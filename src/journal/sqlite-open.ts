@@ -209,7 +209,8 @@ function damaged(path: string, finding: string): ConfigurationError {
   );
 }
 
-function asConfigurationError(error: unknown, path: string): ToolPortError {
+/** Says why a journal cannot be opened, to whoever started the process. */
+export function asConfigurationError(error: unknown, path: string): ToolPortError {
   if (error instanceof ToolPortError) return error;
   const code = sqliteCode(error);
   const text = error instanceof Error ? error.message : String(error);

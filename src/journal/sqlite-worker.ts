@@ -12,7 +12,7 @@ import { JournalClock, stampSlackMs } from "./retention.ts";
 import { BatchRunner, Replies } from "./sqlite-batch.ts";
 import { SqliteList } from "./sqlite-list.ts";
 import type { OpenedFile } from "./sqlite-open.ts";
-import { openOwned, resolveJournalPath } from "./sqlite-open.ts";
+import { asConfigurationError, openOwned, resolveJournalPath } from "./sqlite-open.ts";
 import type {
   Batch,
   LogLevel,
@@ -149,7 +149,7 @@ function start(port: MessagePort, options: WorkerOptions): void {
     say({ kind: "ready" });
   } catch (error) {
     lock?.release();
-    say({ kind: "refused", message: error instanceof Error ? error.message : String(error) });
+    say({ kind: "refused", message: asConfigurationError(error, options.path).message });
     port.close();
   }
 }

@@ -91,7 +91,12 @@ export async function openSqliteJournal(
   };
   // The same file as a source and as a build has another extension.
   const file = new URL(`./sqlite-worker${import.meta.url.slice(-3)}`, import.meta.url);
-  const worker = new Worker(file, { workerData: data, name: "toolport-journal" });
+  const worker = new Worker(file, {
+    workerData: data,
+    name: "toolport-journal",
+    // The process's own flags, --input-type among them, are not meant for this thread.
+    execArgv: [],
+  });
   hooks.worker?.(worker);
   await isReady(worker, log);
   return new SqliteJournal(worker, clock, log, housekeepingMs(retentionMs));
