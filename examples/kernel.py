@@ -32,7 +32,9 @@ from toolport import (
     remap_tool_call_ids,
 )
 
-QUESTION = "The Otter did not sail on 1 May. What do we owe Mei Tanaka, and can she return on 3 May?"
+QUESTION = (
+    "The Otter did not sail on 1 May. What do we owe Mei Tanaka, and can she return on 3 May?"
+)
 
 
 @dataclass(frozen=True)
@@ -135,9 +137,7 @@ class Kernel:
             say("assistant", message["content"])
             # All at once: a model that makes several calls does not care for their order.
             async with asyncio.TaskGroup() as group:
-                answers = [
-                    group.create_task(self.answer(call)) for call in message["tool_calls"]
-                ]
+                answers = [group.create_task(self.answer(call)) for call in message["tool_calls"]]
             if answers:
                 print("\nwhat the model sees")
             for call, answer in zip(message["tool_calls"], answers, strict=True):

@@ -58,9 +58,7 @@ class ScriptedServer(tool_port_service_pb2_grpc.ToolPortServiceServicer):
         else:
             yield from tool(request, context)
 
-    def Refuse(
-        self, request: pb.RefuseRequest, context: grpc.ServicerContext
-    ) -> pb.RefuseResponse:
+    def Refuse(self, request: pb.RefuseRequest, context: grpc.ServicerContext) -> pb.RefuseResponse:
         self._note(request, context)
         asked = request.request
         return pb.RefuseResponse(
@@ -79,9 +77,7 @@ class ScriptedServer(tool_port_service_pb2_grpc.ToolPortServiceServicer):
         self._note(request, context)
         return self.manifest
 
-    def Select(
-        self, request: pb.SelectRequest, context: grpc.ServicerContext
-    ) -> pb.SelectResponse:
+    def Select(self, request: pb.SelectRequest, context: grpc.ServicerContext) -> pb.SelectResponse:
         self._note(request, context)
         return self.selection
 

@@ -75,9 +75,7 @@ async def test_an_empty_result_is_a_success(client: Client, server: ScriptedServ
     assert call.ok and call.result == "" and call.value == "" and call.error_kind is None
 
 
-async def test_text_that_looks_like_json_stays_text(
-    client: Client, server: ScriptedServer
-) -> None:
+async def test_text_that_looks_like_json_stays_text(client: Client, server: ScriptedServer) -> None:
     server.tools["text"] = returns(result='{"a": 1}')
 
     assert (await client.execute("text")).value == '{"a": 1}'

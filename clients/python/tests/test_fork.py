@@ -118,9 +118,7 @@ in_child(lambda: asyncio.run(use(AsyncToolPort(address), 4)))
     ]
 
 
-def test_without_grpcs_support_a_child_is_told_at_once(
-    server: ScriptedServer, socket: str
-) -> None:
+def test_without_grpcs_support_a_child_is_told_at_once(server: ScriptedServer, socket: str) -> None:
     assert run(
         """
 port = ToolPort(address)

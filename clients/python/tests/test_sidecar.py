@@ -132,9 +132,7 @@ def test_a_start_that_takes_too_long_is_given_up(tools: Path) -> None:
     wait_until_gone(sidecar.pid)
 
 
-def test_one_that_ignores_its_end_is_killed(
-    tools: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_one_that_ignores_its_end_is_killed(tools: Path, caplog: pytest.LogCaptureFixture) -> None:
     with spawn(tools, "deaf", close_timeout=0.3) as sidecar:
         pass
 

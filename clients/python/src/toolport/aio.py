@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import grpc
 from google.protobuf.message import Message as ProtoMessage
@@ -250,7 +250,7 @@ class AsyncToolPort:
             await channel.close()
         fork.end(self)
 
-    async def __aenter__(self) -> AsyncToolPort:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(

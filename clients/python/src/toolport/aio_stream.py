@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import grpc
 
@@ -41,7 +41,7 @@ class AsyncCallStream:
         self._over = False
         self._error: ToolPortError | None = None
 
-    async def __aenter__(self) -> AsyncCallStream:
+    async def __aenter__(self) -> Self:
         self._start()
         return self
 

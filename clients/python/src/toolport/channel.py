@@ -88,9 +88,7 @@ def _uri(address: str) -> tuple[str, bool]:
     host, colon, port = address.rpartition(":")
     bare_v6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
     if not colon or not port.isdecimal() or bare_v6 or any(c in host for c in "/?#@ "):
-        raise invalid_request(
-            f"{address!r} is no address; write unix:/path/to/socket or host:port"
-        )
+        raise invalid_request(f"{address!r} is no address; write unix:/path/to/socket or host:port")
     return f"dns:///{host or 'localhost'}:{port}", False
 
 

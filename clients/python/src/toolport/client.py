@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import grpc
 from google.protobuf.message import Message as ProtoMessage
@@ -318,7 +318,7 @@ class ToolPort:
         if channel is not None:
             channel.close()
 
-    def __enter__(self) -> ToolPort:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

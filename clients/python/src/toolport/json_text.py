@@ -84,9 +84,7 @@ def _write(value: object, path: str, out: list[str]) -> None:
             separator = ","
         out.append("]" if separator == "," else "[]")
     else:
-        raise invalid_request(
-            f"{path} is a {_type(value)}, which JSON can't carry{_advice(value)}"
-        )
+        raise invalid_request(f"{path} is a {_type(value)}, which JSON can't carry{_advice(value)}")
 
 
 def _write_object(value: Mapping[Any, object], path: str, out: list[str]) -> None:

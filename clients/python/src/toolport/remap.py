@@ -118,4 +118,3 @@ def _replaced(value: M, changes: dict[str, object]) -> M:
     for name, change in changes.items():
         setattr(copied, name, change)
     return copied
-

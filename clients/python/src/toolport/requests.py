@@ -157,7 +157,9 @@ def _text(value: str, what: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise invalid_request(f"{what} contains a lone surrogate, which UTF-8 can't carry") from None
+        raise invalid_request(
+            f"{what} contains a lone surrogate, which UTF-8 can't carry"
+        ) from None
     return value
 
 

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from . import command, fork
 from .aio import AsyncToolPort
@@ -104,7 +104,7 @@ class Sidecar:
             close_timeout=close_timeout,
         )
 
-    def start(self) -> Sidecar:
+    def start(self) -> Self:
         """Starts it and waits until it serves; :meth:`close` must follow. ``with`` does both.
 
         Raises:
@@ -188,7 +188,7 @@ class Sidecar:
         if self._finalizer is not None:
             self._finalizer()
 
-    def __enter__(self) -> Sidecar:
+    def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(
@@ -199,7 +199,7 @@ class Sidecar:
     ) -> None:
         self.close()
 
-    async def __aenter__(self) -> Sidecar:
+    async def __aenter__(self) -> Self:
         starting = asyncio.ensure_future(asyncio.to_thread(self.start))
         try:
             return await asyncio.shield(starting)
@@ -263,5 +263,7 @@ class Sidecar:
 def _socket_folder() -> Path:
     base = tempfile.gettempdir()
     return Path(
-        tempfile.mkdtemp(prefix="toolport-", dir=base if len(base) <= _MAX_SOCKET_FOLDER else "/tmp")
+        tempfile.mkdtemp(
+            prefix="toolport-", dir=base if len(base) <= _MAX_SOCKET_FOLDER else "/tmp"
+        )
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import grpc
 
@@ -49,7 +49,7 @@ class CallStream:
         self._over = False
         self._error: ToolPortError | None = None
 
-    def __enter__(self) -> CallStream:
+    def __enter__(self) -> Self:
         self._start()
         return self
 
@@ -140,5 +140,3 @@ class CallStream:
     def _end(self) -> None:
         self._over = True
         fork.end(self)
-
-
