@@ -224,7 +224,7 @@ class Sidecar:
         if self._process is not None:
             self._process.drop_stdin()
 
-    def _abandon(self, starting: asyncio.Future[Sidecar]) -> None:
+    def _abandon(self, starting: asyncio.Future[Self]) -> None:
         while not starting.done():
             self.close()
             time.sleep(0.01)
