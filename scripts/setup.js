@@ -54,7 +54,7 @@ const steps = {
   codegen() {
     steps.python();
     once("codegen", ["scripts/setup.js"], join(goBin, "protoc-gen-go-grpc"), () => {
-      pip("grpcio-tools==1.85.1", "googleapis-common-protos");
+      pip("grpcio-tools==1.85.1", "googleapis-common-protos", "ruff==0.17.6");
       goInstall(goTools.codegen);
     });
   },
