@@ -75,7 +75,8 @@ function iteratorOf(value: unknown): AnyIterator | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const many = value as Partial<AsyncIterable<unknown> & Iterable<unknown> & Iterator<unknown>>;
   if (typeof many[Symbol.asyncIterator] === "function") return many[Symbol.asyncIterator]?.();
-  const isGenerator = typeof many[Symbol.iterator] === "function" && typeof many.next === "function";
+  const isGenerator =
+    typeof many[Symbol.iterator] === "function" && typeof many.next === "function";
   return isGenerator ? many[Symbol.iterator]?.() : undefined;
 }
 

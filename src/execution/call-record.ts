@@ -20,13 +20,7 @@ export class CallRecord {
   readonly #isClosed: () => boolean;
   #writes: Promise<unknown> = Promise.resolve();
 
-  constructor(
-    journal: Journal,
-    key: CallKey,
-    attempt: number,
-    log: Log,
-    isClosed: () => boolean,
-  ) {
+  constructor(journal: Journal, key: CallKey, attempt: number, log: Log, isClosed: () => boolean) {
     this.#journal = journal;
     this.#key = key;
     this.#attempt = attempt;

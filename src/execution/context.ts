@@ -7,7 +7,13 @@ import { stringifyJson } from "../internal/json-text.ts";
 import { asBytes, isContentPart } from "./render-result.ts";
 
 /** Why a call's signal fires. */
-export type AbortCause = "cancelled" | "disconnected" | "deadline" | "timeout" | "drain" | "overflow";
+export type AbortCause =
+  | "cancelled"
+  | "disconnected"
+  | "deadline"
+  | "timeout"
+  | "drain"
+  | "overflow";
 
 /** A call's signal, made only when somebody asks for it. */
 export class LazySignal {

@@ -10,10 +10,10 @@ export interface Failure {
 export class SettledFailure extends Error {
   readonly toolportFailure: Failure;
 
-  constructor(errorKind: ErrorKind, text: string, options: { cause?: unknown } = {}) {
-    super(text, options);
+  constructor(errorKind: ErrorKind, sentence: string, options: { cause?: unknown } = {}) {
+    super(sentence, options);
     this.name = "SettledFailure";
-    this.toolportFailure = { errorKind, error: text };
+    this.toolportFailure = { errorKind, error: sentence };
   }
 }
 
@@ -68,6 +68,7 @@ function text(value: unknown): string {
   if (value === undefined) return "";
   try {
     if (isObject(value)) return JSON.stringify(value) ?? "";
+    // oxlint-disable-next-line typescript/no-base-to-string -- objects are gone by here
     return String(value);
   } catch {
     return "(its message cannot be read)";

@@ -154,10 +154,16 @@ class CallExecutor implements RunExecutor {
       return new ToolPortError("DRAINING", "the server is shutting down and takes no new calls");
     }
     if (request.callId === "") {
-      return new ToolPortError("CALL_ID_MISSING", "the request has no call_id; give every call one");
+      return new ToolPortError(
+        "CALL_ID_MISSING",
+        "the request has no call_id; give every call one",
+      );
     }
     if (deadlineMs !== undefined && deadlineMs <= 0) {
-      return new ToolPortError("DEADLINE_EXCEEDED", "the deadline had passed before the call began");
+      return new ToolPortError(
+        "DEADLINE_EXCEEDED",
+        "the deadline had passed before the call began",
+      );
     }
     return undefined;
   }
@@ -296,7 +302,10 @@ class CallExecutor implements RunExecutor {
       if (isLeft) return this.#queue(admission, tool, args);
       const exhausted: Outcome = {
         ok: false,
-        ...failure("BUDGET_EXHAUSTED", `the run has made all ${max} calls of ${JSON.stringify(name)}`),
+        ...failure(
+          "BUDGET_EXHAUSTED",
+          `the run has made all ${max} calls of ${JSON.stringify(name)}`,
+        ),
         content: [],
         durationMs: 0,
         attempt: 0,
@@ -334,7 +343,11 @@ class CallExecutor implements RunExecutor {
     }
     call.holdSlot(slot);
     if (isGranted) this.#granted(admission, tool, args);
-    else call.whenGone().then(() => admission.giveBack(), () => {});
+    else
+      call.whenGone().then(
+        () => admission.giveBack(),
+        () => {},
+      );
     return undefined;
   }
 
@@ -401,12 +414,7 @@ class Admission {
   /** Settles the place that was taken from the budget. */
   budget: ((started: boolean) => void) | undefined;
 
-  constructor(
-    call: Call,
-    args: JsonObject,
-    principal: string,
-    run: CallRun | undefined,
-  ) {
+  constructor(call: Call, args: JsonObject, principal: string, run: CallRun | undefined) {
     this.call = call;
     this.args = args;
     this.principal = principal;

@@ -57,7 +57,12 @@ export class Slots {
    * @throws ToolPortError OVERLOADED where the queue is full
    */
   acquire(tool: string, limit: number | null, granted: () => void): Slot {
-    const lane = this.#lanes.get(tool) ?? { name: tool, limit: limit ?? Infinity, held: 0, queue: [] };
+    const lane = this.#lanes.get(tool) ?? {
+      name: tool,
+      limit: limit ?? Infinity,
+      held: 0,
+      queue: [],
+    };
     const waiting: Waiting = { lane, granted, state: "waiting" };
     const slot: Slot = { release: () => this.#release(waiting) };
     if (lane.queue.length === 0 && this.#hasRoom(lane)) {

@@ -38,7 +38,7 @@ export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value === "object" && value !== null) {
     const members = Object.entries(value as JsonObject)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
     return `{${members.join(",")}}`;
   }

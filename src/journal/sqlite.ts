@@ -260,7 +260,6 @@ class SqliteJournal implements Journal {
       if (this.#pending.size === 0) this.#worker.ref();
       this.#pending.set(id, {
         kind,
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answers are by kind
         resolve: (value) => resolve(value as Answers[Kind]),
         reject,
       });

@@ -75,7 +75,6 @@ export function defineTool<P extends ToolSchema | null | undefined = undefined>(
   const what = `tool ${JSON.stringify(name)}`;
   refuseUnknown(what, options, ownOptions);
   // Called with its own object as `this` below.
-  // oxlint-disable-next-line typescript/unbound-method
   const { execute } = options;
   if (typeof execute !== "function") {
     throw new ConfigurationError(`${what}: execute is ${show(execute)}, expected a function`);

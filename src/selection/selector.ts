@@ -94,7 +94,6 @@ async function run<T extends SelectableTool>(
   for (const stage of stages) {
     let verdict: Verdict<T>;
     try {
-      // oxlint-disable-next-line no-await-in-loop -- each stage reads what the one before decided
       verdict = await stage.judge(turn, desk);
     } catch (error) {
       verdict = { kind: "degraded", detail: describeThrown(error) };

@@ -8,7 +8,10 @@ const keyed = (name: string, rest = {}) => requestOf(name, { runId: "r", callId:
 
 test("a call asked again is answered from its record and does not run", async (t) => {
   let runs = 0;
-  const executor = executorOf({ t: { execute: () => `run ${(runs += 1)}` } }, { journal: memoryJournal() });
+  const executor = executorOf(
+    { t: { execute: () => `run ${(runs += 1)}` } },
+    { journal: memoryJournal() },
+  );
   const first = await ask(executor, keyed("t", { argumentsJson: '{"a":1,"b":2}' })).outcome();
   const again = await ask(executor, keyed("t", { argumentsJson: ' {"b":2.0, "a":1e0}' })).outcome();
   t.like(first, { ok: true, result: "run 1", replayed: false });
@@ -18,10 +21,16 @@ test("a call asked again is answered from its record and does not run", async (t
 
 test("another call under the same id is CALL_ID_REUSED, running or done", async (t) => {
   const slow = gate<string>();
-  const executor = executorOf({ t: { execute: () => slow.promise }, u: { execute: () => "u" } }, { journal: memoryJournal() });
+  const executor = executorOf(
+    { t: { execute: () => slow.promise }, u: { execute: () => "u" } },
+    { journal: memoryJournal() },
+  );
   const first = ask(executor, keyed("t"));
   t.is((await ask(executor, keyed("u")).fault()).code, "CALL_ID_REUSED");
-  t.is((await ask(executor, keyed("t", { argumentsJson: '{"x":1}' })).fault()).code, "CALL_ID_REUSED");
+  t.is(
+    (await ask(executor, keyed("t", { argumentsJson: '{"x":1}' })).fault()).code,
+    "CALL_ID_REUSED",
+  );
   slow.open("ok");
   await first.outcome();
   t.is((await ask(executor, keyed("u")).fault()).code, "CALL_ID_REUSED");
@@ -41,7 +50,17 @@ test("copies in flight are one call; one joiner's cancel ends that joiner only",
   let runs = 0;
   let aborted = false;
   const executor = executorOf(
-    { t: { execute: (_, { signal }) => { runs += 1; signal.addEventListener("abort", () => { aborted = true; }); return slow.promise; } } },
+    {
+      t: {
+        execute: (_, { signal }) => {
+          runs += 1;
+          signal.addEventListener("abort", () => {
+            aborted = true;
+          });
+          return slow.promise;
+        },
+      },
+    },
     { journal: memoryJournal() },
   );
   const one = ask(executor, keyed("t"));
@@ -62,7 +81,19 @@ test("the tool is aborted when the last caller has gone", async (t) => {
   let aborted = false;
   let runs = 0;
   const executor = executorOf(
-    { t: { execute: (_, { signal }) => { runs += 1; return new Promise((_resolve, reject) => { signal.addEventListener("abort", () => { aborted = true; reject(signal.reason as Error); }); }); } } },
+    {
+      t: {
+        execute: (_, { signal }) => {
+          runs += 1;
+          return new Promise((_resolve, reject) => {
+            signal.addEventListener("abort", () => {
+              aborted = true;
+              reject(signal.reason as Error);
+            });
+          });
+        },
+      },
+    },
     { journal: memoryJournal() },
   );
   const one = ask(executor, keyed("t"));
@@ -78,7 +109,16 @@ test("the tool is aborted when the last caller has gone", async (t) => {
 test("a call cancelled after it started is INDETERMINATE when asked again, from then on", async (t) => {
   let runs = 0;
   const executor = executorOf(
-    { t: { execute: (_, { signal }) => { runs += 1; return new Promise((_resolve, reject) => { signal.addEventListener("abort", () => reject(signal.reason as Error)); }); } } },
+    {
+      t: {
+        execute: (_, { signal }) => {
+          runs += 1;
+          return new Promise((_resolve, reject) => {
+            signal.addEventListener("abort", () => reject(signal.reason as Error));
+          });
+        },
+      },
+    },
     { journal: memoryJournal() },
   );
   const call = ask(executor, keyed("t"));
@@ -93,13 +133,27 @@ test("a call cancelled after it started is INDETERMINATE when asked again, from 
 test("a cancelled tool that ends all the same before the key is asked again is replayed", async (t) => {
   const slow = gate<string>();
   let runs = 0;
-  const executor = executorOf({ t: { execute: () => { runs += 1; return slow.promise; } } }, { journal: memoryJournal() });
+  const executor = executorOf(
+    {
+      t: {
+        execute: () => {
+          runs += 1;
+          return slow.promise;
+        },
+      },
+    },
+    { journal: memoryJournal() },
+  );
   const call = ask(executor, keyed("t"));
   await until(() => runs === 1);
   call.ticket.leave("cancelled");
   slow.open("really done");
   await until(() => executor.inFlight === 0);
-  t.like(await ask(executor, keyed("t")).outcome(), { ok: true, result: "really done", replayed: true });
+  t.like(await ask(executor, keyed("t")).outcome(), {
+    ok: true,
+    result: "really done",
+    replayed: true,
+  });
   t.is(runs, 1);
 });
 
@@ -107,7 +161,17 @@ test("the late outcome of an INDETERMINATE call is noted for people, never sent"
   const slow = gate<string>();
   const journal = memoryJournal();
   let runs = 0;
-  const executor = executorOf({ t: { execute: () => { runs += 1; return slow.promise; } } }, { journal });
+  const executor = executorOf(
+    {
+      t: {
+        execute: () => {
+          runs += 1;
+          return slow.promise;
+        },
+      },
+    },
+    { journal },
+  );
   const call = ask(executor, keyed("t"));
   await until(() => runs === 1);
   call.ticket.leave("cancelled");
@@ -124,7 +188,21 @@ test("an idempotent tool runs again, and only when the first attempt has really 
   let running = 0;
   let runs = 0;
   const executor = executorOf(
-    { t: { idempotent: true, execute: async (_, { signal }) => { runs += 1; running += 1; t.is(running, 1); const n = runs - 1; await gates[n]?.promise; running -= 1; signal.throwIfAborted(); return `attempt ${n + 1}`; } } },
+    {
+      t: {
+        idempotent: true,
+        execute: async (_, { signal }) => {
+          runs += 1;
+          running += 1;
+          t.is(running, 1);
+          const n = runs - 1;
+          await gates[n]?.promise;
+          running -= 1;
+          signal.throwIfAborted();
+          return `attempt ${n + 1}`;
+        },
+      },
+    },
     { journal: memoryJournal() },
   );
   const call = ask(executor, keyed("t"));
@@ -145,7 +223,15 @@ test("a call cancelled while it waits for a slot leaves nothing and starts afres
   const slow = gate();
   let runs = 0;
   const executor = executorOf(
-    { t: { limits: { concurrency: 1 }, execute: () => { runs += 1; return runs === 1 ? slow.promise : "ran"; } } },
+    {
+      t: {
+        limits: { concurrency: 1 },
+        execute: () => {
+          runs += 1;
+          return runs === 1 ? slow.promise : "ran";
+        },
+      },
+    },
     { journal: memoryJournal() },
   );
   const holder = ask(executor, requestOf("t", { runId: "r", callId: "holder" }));
@@ -161,7 +247,10 @@ test("a call cancelled while it waits for a slot leaves nothing and starts afres
 
 test("unknown tools, invalid arguments and a full queue leave no record", async (t) => {
   const journal = memoryJournal();
-  const executor = executorOf({ t: { execute: () => new Promise(() => {}) } }, { journal, slots: { inFlight: 1, queued: 0 } });
+  const executor = executorOf(
+    { t: { execute: () => new Promise(() => {}) } },
+    { journal, slots: { inFlight: 1, queued: 0 } },
+  );
   ask(executor, requestOf("t"));
   await ask(executor, keyed("nope")).outcome();
   await ask(executor, keyed("t", { argumentsJson: "{" })).outcome();
@@ -175,7 +264,10 @@ test("where the claim can't be written nothing starts, and the same call may be 
   let runs = 0;
   const journal: Journal = {
     ...bound(inner),
-    claim: (claim) => isFull ? Promise.reject(new ToolPortError("JOURNAL_UNAVAILABLE", "the disk is full")) : inner.claim(claim),
+    claim: (claim) =>
+      isFull
+        ? Promise.reject(new ToolPortError("JOURNAL_UNAVAILABLE", "the disk is full"))
+        : inner.claim(claim),
   };
   const executor = executorOf({ t: { execute: () => (runs += 1) } }, { journal });
   t.like(await ask(executor, keyed("t")).fault(), { code: "JOURNAL_UNAVAILABLE", started: "no" });
@@ -190,7 +282,10 @@ test("where the outcome can't be written the caller is told UNAVAILABLE, and who
   let runs = 0;
   const journal: Journal = {
     ...bound(inner),
-    end: (...end) => isFull ? Promise.reject(new ToolPortError("JOURNAL_UNAVAILABLE", "the disk is full")) : inner.end(...end),
+    end: (...end) =>
+      isFull
+        ? Promise.reject(new ToolPortError("JOURNAL_UNAVAILABLE", "the disk is full"))
+        : inner.end(...end),
   };
   const executor = executorOf({ t: { execute: () => (runs += 1) } }, { journal });
   t.like(await ask(executor, keyed("t")).fault(), { code: "JOURNAL_UNAVAILABLE", started: "yes" });
@@ -205,7 +300,17 @@ test("where the outcome can't be written the caller is told UNAVAILABLE, and who
 test("with CONTINUE a lost connection leaves the tool running, and the retry joins it", async (t) => {
   const slow = gate<string>();
   let runs = 0;
-  const executor = executorOf({ t: { execute: () => { runs += 1; return slow.promise; } } }, { journal: memoryJournal() });
+  const executor = executorOf(
+    {
+      t: {
+        execute: () => {
+          runs += 1;
+          return slow.promise;
+        },
+      },
+    },
+    { journal: memoryJournal() },
+  );
   const call = ask(executor, keyed("t", { onDisconnect: "continue" }));
   await until(() => runs === 1);
   call.ticket.leave("disconnected");
@@ -218,9 +323,24 @@ test("with CONTINUE a lost connection leaves the tool running, and the retry joi
 test("with CONTINUE the grace is bounded, and a cancel aborts at once", async (t) => {
   let aborted = 0;
   const execute = (_: unknown, { signal }: { signal: AbortSignal }) =>
-    new Promise((_resolve, reject) => { signal.addEventListener("abort", () => { aborted += 1; reject(signal.reason as Error); }); });
+    new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => {
+        aborted += 1;
+        reject(signal.reason as Error);
+      });
+    });
   let runs = 0;
-  const executor = executorOf({ t: { execute: (args, context) => { runs += 1; return execute(args, context); } } }, { journal: memoryJournal(), continueGraceMs: 30 });
+  const executor = executorOf(
+    {
+      t: {
+        execute: (args, context) => {
+          runs += 1;
+          return execute(args, context);
+        },
+      },
+    },
+    { journal: memoryJournal(), continueGraceMs: 30 },
+  );
   const lost = ask(executor, keyed("t", { onDisconnect: "continue" }));
   await until(() => runs === 1);
   lost.ticket.leave("disconnected");
@@ -237,7 +357,8 @@ test("a budget counts starts, over restarts too; replays and joins are free", as
   const tools = { t: { maxCallsPerInvocation: 2, execute: () => "ok" } };
   const options = { journal, enforceBudgets: true };
   const executor = executorOf(tools, options);
-  const call = (callId: string, runId = "r") => ask(executor, requestOf("t", { runId, callId })).outcome();
+  const call = (callId: string, runId = "r") =>
+    ask(executor, requestOf("t", { runId, callId })).outcome();
   t.true((await call("1")).ok);
   t.like(await call("1"), { ok: true, replayed: true });
   const restarted = executorOf(tools, options);
@@ -248,9 +369,17 @@ test("a budget counts starts, over restarts too; replays and joins are free", as
 });
 
 test("two calls at once can't both take the last place of a budget", async (t) => {
-  const executor = executorOf({ t: { maxCallsPerInvocation: 1, execute: () => "ok" } }, { enforceBudgets: true });
-  const both = await Promise.all(["1", "2"].map((callId) => ask(executor, requestOf("t", { runId: "r", callId })).outcome()));
-  t.deepEqual(both.map(({ ok }) => ok), [true, false]);
+  const executor = executorOf(
+    { t: { maxCallsPerInvocation: 1, execute: () => "ok" } },
+    { enforceBudgets: true },
+  );
+  const both = await Promise.all(
+    ["1", "2"].map((callId) => ask(executor, requestOf("t", { runId: "r", callId })).outcome()),
+  );
+  t.deepEqual(
+    both.map(({ ok }) => ok),
+    [true, false],
+  );
 });
 
 function bound(journal: Journal): Journal {

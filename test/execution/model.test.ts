@@ -57,7 +57,12 @@ class World {
     return createExecutor({ registry, journal: fenced(this.#journal, life), continueGraceMs: 1e6 });
   }
 
-  #run(key: string, signal: AbortSignal, life: { isOver: boolean }, _args: unknown): Promise<string> {
+  #run(
+    key: string,
+    signal: AbortSignal,
+    life: { isOver: boolean },
+    _args: unknown,
+  ): Promise<string> {
     const model = this.model(key);
     model.starts += 1;
     model.running += 1;
@@ -74,7 +79,8 @@ class World {
           model.running -= 1;
           if (how === "result") resolve(`result ${(this.#results += 1)}`);
           else if (how === "throw") reject(new RangeError(`failure ${(this.#results += 1)}`));
-          else reject(signal.aborted ? (signal.reason as Error) : new DOMException("", "AbortError"));
+          else
+            reject(signal.aborted ? (signal.reason as Error) : new DOMException("", "AbortError"));
         },
       };
       this.bodies.push(body);
@@ -102,7 +108,8 @@ class World {
     // Nobody in the old life is told anything more; a fenced journal answers nobody.
     this.asked = [];
     for (const entry of await this.#journal.list({ limit: 1000 })) {
-      if (entry.state === "running") await this.#journal.end(entry, entry.attempt, { kind: "lost" });
+      if (entry.state === "running")
+        await this.#journal.end(entry, entry.attempt, { kind: "lost" });
     }
     // Only to stop its timers: what it would write or say is fenced off.
     void this.executor.drain(0);
@@ -162,15 +169,40 @@ function fenced(journal: Journal, life: { isOver: boolean }): Journal {
 
 type Step =
   | { readonly do: "ask"; readonly key: string; readonly onDisconnect: "abort" | "continue" }
-  | { readonly do: "leave"; readonly nth: number; readonly cause: "cancelled" | "deadline" | "disconnected" }
+  | {
+      readonly do: "leave";
+      readonly nth: number;
+      readonly cause: "cancelled" | "deadline" | "disconnected";
+    }
   | { readonly do: "end"; readonly nth: number; readonly how: "result" | "throw" | "abort" }
   | { readonly do: "crash" };
 
 const step: fc.Arbitrary<{ readonly step: Step; readonly settles: boolean }> = fc.record({
   step: fc.oneof(
-    { weight: 5, arbitrary: fc.record({ do: fc.constant("ask" as const), key: fc.constantFrom("once-1", "once-2", "again-1", "again-2"), onDisconnect: fc.constantFrom("abort" as const, "continue" as const) }) },
-    { weight: 3, arbitrary: fc.record({ do: fc.constant("leave" as const), nth: fc.nat(5), cause: fc.constantFrom("cancelled" as const, "deadline" as const, "disconnected" as const) }) },
-    { weight: 3, arbitrary: fc.record({ do: fc.constant("end" as const), nth: fc.nat(5), how: fc.constantFrom("result" as const, "throw" as const, "abort" as const) }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        do: fc.constant("ask" as const),
+        key: fc.constantFrom("once-1", "once-2", "again-1", "again-2"),
+        onDisconnect: fc.constantFrom("abort" as const, "continue" as const),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constant("leave" as const),
+        nth: fc.nat(5),
+        cause: fc.constantFrom("cancelled" as const, "deadline" as const, "disconnected" as const),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constant("end" as const),
+        nth: fc.nat(5),
+        how: fc.constantFrom("result" as const, "throw" as const, "abort" as const),
+      }),
+    },
     { weight: 1, arbitrary: fc.constant({ do: "crash" as const }) },
   ),
   settles: fc.boolean(),
@@ -182,8 +214,10 @@ test("whatever is asked, left, ended and crashed: one start, one end, one outcom
       const world = new World();
       for (const { step: next, settles } of steps) {
         if (next.do === "ask") world.ask(next.key, next.onDisconnect);
-        else if (next.do === "leave") world.asked[next.nth % Math.max(world.asked.length, 1)]?.leave(next.cause);
-        else if (next.do === "end") world.bodies[next.nth % Math.max(world.bodies.length, 1)]?.end(next.how);
+        else if (next.do === "leave")
+          world.asked[next.nth % Math.max(world.asked.length, 1)]?.leave(next.cause);
+        else if (next.do === "end")
+          world.bodies[next.nth % Math.max(world.bodies.length, 1)]?.end(next.how);
         else await world.crash();
         if (settles) await world.settle();
       }

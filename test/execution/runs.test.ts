@@ -4,7 +4,13 @@ import type { JsonValue } from "../../src/domain/json.ts";
 import type { ToolPortError } from "../../src/errors.ts";
 import { createExecutor } from "../../src/execution/executor.ts";
 import type { CallEnd } from "../../src/execution/port.ts";
-import type { HostQuestion, OpenRequest, RunPeer, RunPort, RunSession } from "../../src/execution/run-port.ts";
+import type {
+  HostQuestion,
+  OpenRequest,
+  RunPeer,
+  RunPort,
+  RunSession,
+} from "../../src/execution/run-port.ts";
 import { createRuns } from "../../src/execution/runs.ts";
 import type { Journal } from "../../src/journal/journal.ts";
 import { memoryJournal } from "../../src/journal/memory.ts";
@@ -51,7 +57,10 @@ class Stream implements RunPeer {
   }
 }
 
-function portOf(tools: Readonly<Record<string, TestTool>>, options: { journal?: Journal; continueGraceMs?: number } = {}): RunPort {
+function portOf(
+  tools: Readonly<Record<string, TestTool>>,
+  options: { journal?: Journal; continueGraceMs?: number } = {},
+): RunPort {
   const registry = registryOf(tools);
   const executor = createExecutor({ registry, ...options });
   return createRuns({ executor, digest: registry.digest, ...options });
@@ -59,7 +68,10 @@ function portOf(tools: Readonly<Record<string, TestTool>>, options: { journal?: 
 
 function open(port: RunPort, rest: Partial<OpenRequest> = {}): Stream {
   const stream = new Stream();
-  stream.session = port.open({ runId: "r", expectedDigest: "", onDisconnect: "abort", metadata: {}, ...rest }, stream);
+  stream.session = port.open(
+    { runId: "r", expectedDigest: "", onDisconnect: "abort", metadata: {}, ...rest },
+    stream,
+  );
   return stream;
 }
 
@@ -94,7 +106,16 @@ test("a call's fault ends that call and not the stream", async (t) => {
 for (const tags of [[0n], [1n, 1n], [2n, 1n, 2n], [5n, 5n]]) {
   test(`the tags ${tags.join(", ")} end the stream with INVALID_ARGUMENT and abort its calls`, (t) => {
     const signals: AbortSignal[] = [];
-    const stream = open(portOf({ t: { execute: (_, { signal }) => { signals.push(signal); return new Promise(() => {}); } } }));
+    const stream = open(
+      portOf({
+        t: {
+          execute: (_, { signal }) => {
+            signals.push(signal);
+            return new Promise(() => {});
+          },
+        },
+      }),
+    );
     for (const tag of tags) stream.session.call(tag, requestOf("t"));
     t.is(stream.closed?.fault?.code, "REQUEST_INVALID");
     t.true(signals.every(({ aborted }) => aborted));
@@ -119,7 +140,8 @@ test("an empty run id, another set's digest and a closed port refuse the stream"
 
 const asking: TestTool = {
   runAware: true,
-  execute: async (args, { run }) => `${run?.id}: ${JSON.stringify(await run?.ask("approve", args as JsonValue))}`,
+  execute: async (args, { run }) =>
+    `${run?.id}: ${JSON.stringify(await run?.ask("approve", args as JsonValue))}`,
 };
 
 test("a run-aware tool asks the kernel and gets its answer", async (t) => {
@@ -128,7 +150,10 @@ test("a run-aware tool asks the kernel and gets its answer", async (t) => {
   const [question] = stream.questions;
   t.like(question, { tag: 7n, name: "approve", payloadJson: '{"amount":3}' });
   stream.session.reply("nobody asked", { ok: true, resultJson: "1" });
-  stream.session.reply(question?.requestId ?? "", { ok: true, resultJson: '{"yes":86420975310864213}' });
+  stream.session.reply(question?.requestId ?? "", {
+    ok: true,
+    resultJson: '{"yes":86420975310864213}',
+  });
   t.is(await stream.result(7n), "TypeError: Do not know how to serialize a BigInt");
   stream.session.call(8n, requestOf("asking"));
   stream.session.reply(stream.questions[1]?.requestId ?? "", { ok: false, error: "not today" });
@@ -145,7 +170,17 @@ test("a question is taken back when the call that asks has ended", async (t) => 
 
 test("a tool that keeps the run sees it end and can ask no more", async (t) => {
   let kept: { live: boolean; ask: (name: string) => Promise<unknown> } | undefined;
-  const stream = open(portOf({ t: { runAware: true, execute: (_, { run }) => { kept = run; return "ok"; } } }));
+  const stream = open(
+    portOf({
+      t: {
+        runAware: true,
+        execute: (_, { run }) => {
+          kept = run;
+          return "ok";
+        },
+      },
+    }),
+  );
   stream.session.call(1n, requestOf("t"));
   await stream.result(1n);
   t.true(kept?.live);
@@ -156,7 +191,16 @@ test("a tool that keeps the run sees it end and can ask no more", async (t) => {
 
 test("a lost stream aborts its calls", async (t) => {
   let signal: AbortSignal | undefined;
-  const stream = open(portOf({ t: { execute: (_, context) => { signal = context.signal; return new Promise(() => {}); } } }));
+  const stream = open(
+    portOf({
+      t: {
+        execute: (_, context) => {
+          signal = context.signal;
+          return new Promise(() => {});
+        },
+      },
+    }),
+  );
   stream.session.call(1n, requestOf("t"));
   stream.session.leave("disconnected");
   t.true(signal?.aborted);
@@ -164,7 +208,18 @@ test("a lost stream aborts its calls", async (t) => {
 
 test("with CONTINUE the run can be taken over: its calls are joined and its questions asked again", async (t) => {
   let runs = 0;
-  const port = portOf({ asking: { runAware: true, execute: async (_, { run }) => { runs += 1; return run?.ask("go"); } } }, { journal: memoryJournal() });
+  const port = portOf(
+    {
+      asking: {
+        runAware: true,
+        execute: async (_, { run }) => {
+          runs += 1;
+          return run?.ask("go");
+        },
+      },
+    },
+    { journal: memoryJournal() },
+  );
   const lost = open(port, { onDisconnect: "continue" });
   lost.session.call(1n, requestOf("asking", { callId: "c" }));
   await until(() => lost.questions.length === 1);
@@ -194,7 +249,17 @@ test("opening a run that another stream holds ends that stream with RUN_TAKEN_OV
 
 test("with CONTINUE the grace is bounded", async (t) => {
   let signal: AbortSignal | undefined;
-  const port = portOf({ t: { execute: (_, context) => { signal = context.signal; return new Promise(() => {}); } } }, { journal: memoryJournal(), continueGraceMs: 20 });
+  const port = portOf(
+    {
+      t: {
+        execute: (_, context) => {
+          signal = context.signal;
+          return new Promise(() => {});
+        },
+      },
+    },
+    { journal: memoryJournal(), continueGraceMs: 20 },
+  );
   const stream = open(port, { onDisconnect: "continue" });
   stream.session.call(1n, requestOf("t"));
   await until(() => signal !== undefined);
@@ -205,7 +270,13 @@ test("with CONTINUE the grace is bounded", async (t) => {
 });
 
 test("a slow stream holds its own calls back and no other's", async (t) => {
-  const port = portOf({ t: { execute: async function* () { for (let n = 0; n < 5; n += 1) yield "x"; } } });
+  const port = portOf({
+    t: {
+      execute: async function* () {
+        for (let n = 0; n < 5; n += 1) yield "x";
+      },
+    },
+  });
   const slow = open(port);
   const quick = open(port, { runId: "other" });
   slow.takes = false;
@@ -223,7 +294,13 @@ test("a slow stream holds its own calls back and no other's", async (t) => {
 test("closing the port ends every stream with the fault given", (t) => {
   const port = portOf({});
   const stream = open(port);
-  port.close(Object.assign(new Error("bye"), { code: "DRAINING", started: "no", retryAfterMs: undefined }) as ToolPortError);
+  port.close(
+    Object.assign(new Error("bye"), {
+      code: "DRAINING",
+      started: "no",
+      retryAfterMs: undefined,
+    }) as ToolPortError,
+  );
   t.is(stream.closed?.fault?.code, "DRAINING");
   t.is(open(port, { runId: "new" }).closed?.fault?.code, "DRAINING");
 });

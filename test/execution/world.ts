@@ -1,7 +1,11 @@
 import type { CallEvent, CallRequest, Outcome } from "../../src/domain/call.ts";
 import type { Registry, Tool, ToolContext, ToolLimits } from "../../src/domain/tool.ts";
 import type { ToolPortError } from "../../src/errors.ts";
-import { createExecutor, type ExecutorOptions, type RunExecutor } from "../../src/execution/executor.ts";
+import {
+  createExecutor,
+  type ExecutorOptions,
+  type RunExecutor,
+} from "../../src/execution/executor.ts";
 import type { CallEnd, Caller, Ticket } from "../../src/execution/port.ts";
 
 /** A tool of a test: a body, and what of descriptor and limits matters. */
@@ -15,7 +19,10 @@ export interface TestTool {
 }
 
 /** A frozen set of tools made by hand, so that these tests need no registry. */
-export function registryOf(tools: Readonly<Record<string, TestTool>>, digest = "sha256:set"): Registry {
+export function registryOf(
+  tools: Readonly<Record<string, TestTool>>,
+  digest = "sha256:set",
+): Registry {
   const made = Object.entries(tools).map(([name, tool]): Tool => ({
     descriptor: {
       name,
@@ -147,7 +154,7 @@ export function gate<T = void>(): {
 
 /** Waits until something holds; fails after five seconds. */
 export async function until(holds: () => boolean): Promise<void> {
-  for (const from = performance.now(); !holds(); ) {
+  for (const from = performance.now(); !holds();) {
     if (performance.now() - from > 5000) throw new Error(`it never held: ${holds.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }

@@ -52,7 +52,6 @@ test("keywords of names that every object has are read from the table alone", (t
 test("intent routing that is off or only observes changes nothing, and says why", async (t) => {
   const parts = { intent: { label: "knowledge", matchedTools: [] } };
   for (const mode of ["off", "observe"] as const) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
     const selection = await select({ intent: { mode } }, three, parts);
     t.deepEqual(selection.tools, three);
     t.is(selection.actions[0], "intent_routing:abstained");

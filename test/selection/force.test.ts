@@ -20,7 +20,6 @@ test("a choice that no candidate can satisfy is never given", async (t) => {
     ["a resolver's, no string", [{ forcedChoice: (() => 7) as never }, three]],
   ];
   for (const [title, input] of cases) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
     const { force, actions } = await select(...input);
     t.is(force, null, title);
     t.is(actions[0], "forced_choice:degraded", title);
@@ -76,16 +75,13 @@ test("a tool named like a reserved word is a tool", async (t) => {
 test("any and required are met once a tool has answered since the user spoke", async (t) => {
   const answered = [user, message({ role: "assistant" }), message({ role: "tool", name: "a" })];
   for (const forcedChoice of ["any", "required"]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
     t.is((await select({}, three, { forcedChoice, messages: answered })).force, null);
-    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
     t.is(
       (await select({}, three, { forcedChoice, messages: [...answered, user] })).force,
       forcedChoice,
     );
   }
   for (const forcedChoice of ["auto", "none"]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
     t.is((await select({}, three, { forcedChoice, messages: answered })).force, forcedChoice);
   }
 });

@@ -24,7 +24,6 @@ test("no opinion, none allowed and a list of strangers are three different thing
 test("a role that is absent, empty or not in the table lets all tools through", async (t) => {
   const palettes = { reader: ["a"] };
   for (const role of ["", "writer", "Reader", "constructor", "__proto__"]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
     const selection = await select({ palettes }, three, { role });
     t.deepEqual(selection.tools, three, role);
     t.false(selection.decided, role);
@@ -73,7 +72,6 @@ test("a nameless tool is never dropped by names", async (t) => {
 
 test("answers of the wrong shape are degraded and change nothing", async (t) => {
   for (const answer of [7, "abc", {}, ["a", 1], [["a"]], true, new Set(["a"])]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
     const selection = await select({ palettes: (() => answer) as never }, three);
     t.deepEqual(selection.tools, three);
     t.is(selection.actions[1], "role_palette:degraded");

@@ -61,7 +61,6 @@ test("a stage may force, and lift what stands", async (t) => {
   t.is(forced.actions[2], "mine:forced");
   t.is(forced.details[2], "why");
   for (const none of [null, ""]) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
     const lifted = await select(answering({ tools: ["a"], forcedChoice: none }), three, {
       forcedChoice: "c",
     });
@@ -96,7 +95,6 @@ test("an answer that is wrong in any part changes nothing", async (t) => {
     () => ["a"],
   ];
   for (const answer of wrong) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
     const selection = await select(answering(answer), three, { forcedChoice: "b" });
     t.deepEqual(selection.tools, three);
     t.is(selection.force, "b");
@@ -131,12 +129,10 @@ test("whatever a stage throws, it is degraded and says so", async (t) => {
       const stage = {
         name: "mine",
         select() {
-          // oxlint-disable-next-line prefer-promise-reject-errors, only-throw-error -- the point
           if (how === "rejects") return Promise.reject<null>(thrown);
           throw thrown;
         },
       };
-      // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
       const selection = await select({ stages: [stage] }, three);
       t.deepEqual(selection.tools, three);
       t.is(selection.actions[2], "mine:degraded");
@@ -322,7 +318,6 @@ test("a request that breaks its own types is degraded throughout, never rejected
     { tools: [tool("a"), null], context: context() },
   ];
   for (const request of requests) {
-    // oxlint-disable-next-line no-await-in-loop -- one after the other keeps the failure readable
     const { tools, trace, forcedChoice } = await selector.select(request as never);
     t.deepEqual(tools, request.tools as never);
     t.is(forcedChoice, null);

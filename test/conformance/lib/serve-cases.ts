@@ -41,7 +41,6 @@ export async function serveCases(): Promise<ServedCases> {
       const address = `unix:${join(folder, `${servers.length}.sock`)}`;
       const port = createToolPort(defineTools(set));
       // One after the other: the permissions of a socket are set process-wide while it is made.
-      // oxlint-disable-next-line no-await-in-loop
       servers.push(await serve(port, { address }));
       addresses[id] = address;
     }
