@@ -2,12 +2,9 @@
 import { build } from "../build.js";
 import { quietly } from "./quietly.js";
 
-const linted = ["src", "test", "scripts", "examples", "oxlint.config.ts", "ava.config.js"];
-
 export const code = {
   types: () => quietly("tsc", ["-p", "tsconfig.json"]),
-  lint: () =>
-    quietly("oxlint", ["--deny-warnings", "--report-unused-disable-directives", ...linted]),
+  lint: () => quietly("oxlint", ["--deny-warnings", "--report-unused-disable-directives"]),
   format: () => quietly("oxfmt", ["--check"]),
   "unused code": () => quietly("knip", ["--no-progress", "--no-config-hints"]),
   build,

@@ -62,7 +62,7 @@ export function isContentPart(value: unknown): value is ContentPart {
 }
 
 /** The line that stands in a result's text for a part that text can't carry. */
-export function placeholder(part: ContentPart): string {
+function placeholder(part: ContentPart): string {
   const size = part.data === undefined ? part.uri : `${part.data.byteLength} bytes`;
   return `[${[part.name, part.mimeType, size].filter(Boolean).join(", ")}]`;
 }

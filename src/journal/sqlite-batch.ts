@@ -15,13 +15,15 @@ import type {
 } from "./sqlite-protocol.ts";
 import type { SqliteStore } from "./sqlite-store.ts";
 
+/** The number of an operation that nobody waits for. */
+const unanswered = 0;
+
 /** What a batch works on. */
 export interface BatchTarget {
   readonly db: DatabaseSync;
   readonly store: SqliteStore;
   readonly lister: SqliteList;
   readonly clock: JournalClock;
-  readonly slackMs: number;
   say(message: WorkerMessage): void;
   log(level: LogLevel, message: string): void;
 }
@@ -107,7 +109,7 @@ export class BatchRunner {
     waiting: Answer[],
     writes: WriteOperation[],
   ): void {
-    const { store, lister, clock, slackMs } = this.#target;
+    const { store, lister, clock } = this.#target;
     const id = operation[0];
     try {
       if (operation[1] === "lookup") {
@@ -125,7 +127,7 @@ export class BatchRunner {
       } else {
         this.writeUses();
         const stateOf = store.stateOf.bind(store);
-        const view = { now: clock.now, slackMs, stateOf };
+        const view = { now: clock.now, stateOf };
         replies.answers.push([id, lister.list(operation[2], view)]);
       }
     } catch (error) {
@@ -186,9 +188,6 @@ export class BatchRunner {
     }
   }
 }
-
-/** The number of an operation that nobody waits for. */
-export const unanswered = 0;
 
 /** What to answer, gathered so that it crosses to the main thread in one message. */
 export class Replies {

@@ -14,7 +14,7 @@ import { deepFreeze } from "./schema/json-copy.ts";
 
 /** A descriptor of anything, tool or not. */
 export interface ToolReading extends ToolDescriptor {
-  /** The name to gate it by; null where it has none, and then {@link name} is its class's. */
+  /** The name to gate it by; null where it has none, and then `name` is its class's. */
   readonly toolName: string | null;
 }
 

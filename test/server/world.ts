@@ -76,7 +76,7 @@ export const protocols = [
 ] as const;
 
 /** A transport of one of them. */
-export function transportOf(
+function transportOf(
   protocol: (typeof protocols)[number],
   { port }: Pick<TestServer, "port">,
   headers: Readonly<Record<string, string>> = {},

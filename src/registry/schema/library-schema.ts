@@ -5,13 +5,10 @@ import { copyJson, isObject, type MutableObject, setMember } from "./json-copy.t
 import type { StandardSchema } from "./standard-schema.ts";
 
 /**
- * Marks, in the schema that validates, where the library wants another type than JSON has. Never
- * advertised.
+ * Marks, in the schema that validates, where the library wants another type than JSON has: `date`
+ * or `bigint`, which the place is turned into before the library checks it. Never advertised.
  */
 export const convertKey = "x-toolport-convert";
-
-/** What a marked place is turned into before the library checks it. */
-export type Conversion = "date" | "bigint";
 
 /** The input side of a library's schema as JSON Schema, with the marks in it. */
 export interface DescribedSchema {
