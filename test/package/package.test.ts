@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,8 @@ import test from "ava";
 const exec = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const project = await mkdtemp(join(tmpdir(), "toolport-consumer-"));
-const snippets = await typescriptSnippets();
+const readme = await readFile(join(root, "README.md"), "utf8");
+const snippets = snippetsIn("ts");
 
 test.before("a fresh project installs the packed package", async () => {
   const { devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
@@ -35,8 +36,8 @@ test.before("a fresh project installs the packed package", async () => {
     ],
     { cwd: project },
   );
-  for (const [index, snippet] of snippets.entries()) {
-    await writeFile(join(project, `snippet-${index}.ts`), snippet);
+  for (const [index, code] of snippets.entries()) {
+    await writeFile(join(project, `snippet-${index}.ts`), code);
   }
   await writeFile(join(project, "consumer.ts"), consumer);
 });
@@ -87,10 +88,31 @@ test("the README's first tool can be called as the README says", async (t) => {
 
 test("every tools file of the README passes the check", async (t) => {
   const command = join(project, "node_modules", ".bin", "toolport");
-  for (const [index, snippet] of snippets.entries()) {
-    if (!snippet.includes("export default defineTools")) continue;
+  for (const [index, code] of snippets.entries()) {
+    if (!code.includes("export default defineTools")) continue;
     await t.notThrowsAsync(inProject(command, ["check", `snippet-${index}.ts`]));
   }
+});
+
+test("the README's Python kernel drives the README's tools", async (t) => {
+  await copyFile(join(project, "snippet-0.ts"), join(project, "tools.ts"));
+  await writeFile(join(project, "kernel.py"), snippet("python"));
+  const { stdout } = await inProject(join(root, ".venv", "bin", "python"), ["kernel.py"]);
+  t.regex(stdout, /count_words: Counts the words/u);
+  t.regex(stdout, /'words': 6/u);
+});
+
+test("the README's Go kernel drives the README's tools", async (t) => {
+  const module = join(project, "go");
+  await mkdir(module);
+  await copyFile(join(project, "snippet-0.ts"), join(module, "tools.ts"));
+  await writeFile(join(module, "kernel.go"), snippet("go"));
+  const modules = await readFile(join(root, "examples", "go.mod"), "utf8");
+  const client = join(root, "clients", "go");
+  await writeFile(join(module, "go.mod"), modules.replace("../clients/go", client));
+  await copyFile(join(root, "examples", "go.sum"), join(module, "go.sum"));
+  const { stdout } = await inProject("go", ["run", "."], module);
+  t.regex(stdout, /"words":6/u);
 });
 
 const consumer = `import { connect } from "toolport/client";
@@ -152,16 +174,22 @@ async function typeCheck(
 async function inProject(
   command: string,
   args: readonly string[],
+  cwd: string = project,
 ): Promise<{ stdout: string; stderr: string }> {
   try {
-    return await exec(command, args, { cwd: project });
+    return await exec(command, args, { cwd });
   } catch (error) {
     const { message, stdout } = error as Error & { stdout?: string };
     throw new Error(`${message}\n${stdout ?? ""}`, { cause: error });
   }
 }
 
-async function typescriptSnippets(): Promise<string[]> {
-  const readme = await readFile(join(root, "README.md"), "utf8");
-  return [...readme.matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, code]) => code ?? "");
+/** The README's code in one language, block by block. */
+function snippetsIn(language: string): string[] {
+  const blocks = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gmsu");
+  return [...readme.matchAll(blocks)].map(([, code]) => code ?? "");
+}
+
+function snippet(language: string): string {
+  return snippetsIn(language)[0] ?? "";
 }
