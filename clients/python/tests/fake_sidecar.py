@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from typing import NoReturn
 
 from scripted import ScriptedServer
 
@@ -42,8 +43,8 @@ def main() -> int:
         print('loading…\n{"toolport": not json\n[1]')
         sys.stdout.write("no newline")
     print(json.dumps(ready, separators=(",", ":")), flush=True)
-    server.tools["die"] = lambda request, context: die()
-    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    server.tools["die"] = die
+    threading.Thread(target=watch_parent, args=(ended,), daemon=True).start()
     ended.wait(60)
     if manner == "deaf":
         time.sleep(60)
@@ -52,7 +53,12 @@ def main() -> int:
     return 0
 
 
-def die() -> None:
+def watch_parent(ended: threading.Event) -> None:
+    sys.stdin.read()
+    ended.set()
+
+
+def die(request: object, context: object) -> NoReturn:
     print("fatal: out of memory", file=sys.stderr, flush=True)
     os._exit(134)
 

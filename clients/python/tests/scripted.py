@@ -37,7 +37,8 @@ class ScriptedServer(tool_port_service_pb2_grpc.ToolPortServiceServicer):
             futures.ThreadPoolExecutor(32),
             options=(("grpc.max_receive_message_length", 64 << 20), *options),
         )
-        tool_port_service_pb2_grpc.add_ToolPortServiceServicer_to_server(self, self.grpc)
+        add: Any = tool_port_service_pb2_grpc.add_ToolPortServiceServicer_to_server
+        add(self, self.grpc)
         self.grpc.add_generic_rpc_handlers((_Health(),))
         port = self.grpc.add_insecure_port(address)
         self.grpc.start()
@@ -192,7 +193,7 @@ def _any(message: Any) -> any_pb2.Any:
 
 
 class _Health(grpc.GenericRpcHandler):
-    def service(self, call: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
+    def service(self, call: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
         if call.method != "/grpc.health.v1.Health/Check":
             return None
         return grpc.unary_unary_rpc_method_handler(lambda request, context: b"\x08\x01")

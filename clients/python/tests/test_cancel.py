@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import aclosing, closing
+from typing import Any
 
 import pytest
 from scripted import ScriptedServer
@@ -68,7 +69,7 @@ def never_reads(port: ToolPort, server: ScriptedServer) -> None:
 
 
 def abandons_a_generator_around_it(port: ToolPort) -> None:
-    def wrapped() -> Iterator[Event]:
+    def wrapped() -> Generator[Event, None, None]:
         yield from port.stream("wait")
 
     with closing(wrapped()) as events:
@@ -108,7 +109,12 @@ def test_a_call_is_cancelled_from_another_thread_and_says_so(
     port: ToolPort, server: ScriptedServer
 ) -> None:
     stream = port.stream("wait")
-    canceller = threading.Thread(target=lambda: (server.started.wait(5), stream.cancel()))
+
+    def cancel() -> None:
+        server.started.wait(5)
+        stream.cancel()
+
+    canceller = threading.Thread(target=cancel)
     canceller.start()
 
     with pytest.raises(CallCancelled, match="the call was cancelled"):
@@ -120,8 +126,29 @@ def test_a_call_is_cancelled_from_another_thread_and_says_so(
         stream.result()
 
 
+def test_a_cancel_in_the_midst_of_the_start_is_not_lost(
+    port: ToolPort, server: ScriptedServer
+) -> None:
+    stream = port.stream("wait")
+    start = stream._start_rpc
+
+    def start_while_another_thread_cancels() -> Any:
+        rpc = start()
+        stream.cancel()
+        return rpc
+
+    stream._start_rpc = start_while_another_thread_cancels
+
+    with pytest.raises(CallCancelled):
+        stream.result()
+
+
 def test_closing_the_client_ends_its_calls(port: ToolPort, server: ScriptedServer) -> None:
-    closer = threading.Thread(target=lambda: (server.started.wait(5), port.close()))
+    def close() -> None:
+        server.started.wait(5)
+        port.close()
+
+    closer = threading.Thread(target=close)
     closer.start()
 
     with pytest.raises(CallCancelled):

@@ -67,7 +67,7 @@ def test_a_langchain_message_is_remapped_as_the_cases_say(case: Case) -> None:
 
 
 def test_a_mapping_applies_by_each_calls_own_id_at_once() -> None:
-    message = {
+    message: dict[str, Any] = {
         "tool_calls": [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": None}],
         "content": ["text", {"type": "tool_use", "id": "b"}, {"type": "text", "id": "a"}],
         "tool_call_chunks": ({"id": "a"},),

@@ -158,10 +158,10 @@ class Process:
             # What a tool has started may hold the pipes open for longer.
             reader.join(1.0)
         self._remove_folder()
-        self._over.set()
-        self._ready_or_over.set()
         if self._ready is not None and not self._stopping:
             log.error("%s", self.error(f"the sidecar ended by itself with {self.how()}"))
+        self._over.set()
+        self._ready_or_over.set()
 
     def _remove_folder(self) -> None:
         if self._folder is not None:

@@ -102,8 +102,11 @@ class CallStream:
         if self._rpc is None:
             if self._cancelled:
                 raise cancelled_here("no")
-            self._rpc = self._start_rpc()
             fork.begin(self)
+            self._rpc = self._start_rpc()
+            # Another thread may have cancelled it before there was an RPC to cancel.
+            if self._cancelled:
+                self._rpc.cancel()
         return self._rpc
 
     def _events(self) -> Generator[Event, None, None]:

@@ -1,0 +1,196 @@
+"""The client against toolport itself, and the example against its own tools."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import ROOT
+from conftest import AioClient, Client, SyncClient
+from toolport import (
+    AsyncToolPort,
+    DigestMismatch,
+    ErrorKind,
+    Progress,
+    Sidecar,
+    SidecarError,
+    ToolPort,
+)
+
+TOOLS = Path(__file__).with_name("tools.ts")
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "dist" / "src" / "cli" / "main.js").is_file(), reason="toolport is not built here"
+)
+
+
+@pytest.fixture(scope="module")
+def sidecar() -> Iterator[Sidecar]:
+    with Sidecar.spawn(TOOLS) as sidecar:
+        yield sidecar
+
+
+@pytest.fixture(params=["sync", "async"])
+async def client(request: pytest.FixtureRequest, sidecar: Sidecar) -> Any:
+    if request.param == "sync":
+        with sidecar.port() as port:
+            yield SyncClient(port)
+    else:
+        async with sidecar.aport() as aport:
+            yield AioClient(aport)
+
+
+async def test_numbers_keep_every_digit(client: Client) -> None:
+    sent = {"id": 86420975310864213, "text": "86420975310864213", "ratio": 0.1, "one": 1}
+    echoed = await client.execute("echo", sent)
+    numbers = await client.execute("numbers")
+
+    assert echoed.value == sent or echoed.error_kind is ErrorKind.INVALID_ARGUMENTS
+    assert numbers.value == {"count": 3, "ratio": 0.5, "big": 9007199254740993}
+    assert [type(n) for n in numbers.value.values()] == [int, float, int]
+    tool = (await client.manifest()).tool("numbers")
+    assert tool is not None
+    limit = tool.input_schema["properties"]["limit"]
+    assert type(limit["default"]) is int and limit["default"] == 20
+
+
+async def test_the_text_of_an_error_arrives_as_it_was_thrown(client: Client) -> None:
+    call = await client.execute("fail")
+
+    assert call.error == "Error: échec – 失敗 100%\nligne 2 %41 \t€"
+
+
+async def test_a_set_that_is_not_the_expected_one_is_not_run(client: Client) -> None:
+    manifest = await client.manifest()
+
+    assert (await client.execute("echo", expected_digest=manifest.digest)).ok
+    with pytest.raises(DigestMismatch) as raised:
+        await client.execute("echo", expected_digest="sha256:" + "0" * 64)
+    assert raised.value.started == "no"
+
+
+async def test_a_tool_that_takes_too_long_is_an_outcome(client: Client) -> None:
+    call = await client.execute("wait", tool_timeout=0.2)
+
+    assert call.error_kind is ErrorKind.TIMED_OUT and not call.ok
+
+
+def breaks(port: ToolPort, call_id: str) -> None:
+    for event in port.stream("wait", call_id=call_id):
+        assert event == Progress(1, 2, "half-way")
+        break
+
+
+def leaves_the_block(port: ToolPort, call_id: str) -> None:
+    with port.stream("wait", call_id=call_id) as events:
+        port.kept = iter(events)  # type: ignore[attr-defined]
+        next(port.kept)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("leave", [breaks, leaves_the_block])
+def test_leaving_a_loop_aborts_the_tool(
+    sidecar: Sidecar, leave: Callable[[ToolPort, str], None]
+) -> None:
+    with sidecar.port() as port:
+        leave(port, leave.__name__)
+
+        wait_until(lambda: leave.__name__ in port.execute("seen").value["aborted"])
+
+
+async def abreaks(port: AsyncToolPort, call_id: str) -> None:
+    async for _ in port.stream("wait", call_id=call_id):
+        break
+
+
+async def awaits_with_a_limit(port: AsyncToolPort, call_id: str) -> None:
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(port.execute("wait", call_id=call_id), 0.3)
+
+
+async def passes_its_deadline(port: AsyncToolPort, call_id: str) -> None:
+    with pytest.raises(TimeoutError):
+        await port.execute("wait", call_id=call_id, timeout=0.3)
+
+
+@pytest.mark.parametrize("leave", [abreaks, awaits_with_a_limit, passes_its_deadline])
+async def test_leaving_an_async_loop_aborts_the_tool(
+    sidecar: Sidecar, leave: Callable[[AsyncToolPort, str], Awaitable[None]]
+) -> None:
+    async with sidecar.aport() as port:
+        await leave(port, leave.__name__)
+
+    with sidecar.port() as sync:
+        wait_until(lambda: leave.__name__ in sync.execute("seen").value["aborted"])
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_on_tcp_it_asks_for_the_token_that_the_client_was_given() -> None:
+    with Sidecar.spawn(TOOLS, address="127.0.0.1:0") as sidecar:
+        with sidecar.port() as port:
+            assert port.execute("echo", {"a": 1}).value == {"a": 1}
+        with ToolPort(sidecar.address) as stranger:
+            with pytest.raises(Exception, match="(?i)token|credential") as raised:
+                stranger.execute("echo")
+            assert getattr(raised.value, "reason", None) == "UNAUTHENTICATED"
+    with Sidecar.spawn(TOOLS, address="127.0.0.1:0", token="a-token-that-was-given") as sidecar:
+        with sidecar.port() as port:
+            assert port.manifest().tools
+
+
+def test_a_tools_file_that_can_not_be_served_is_told_with_its_reason(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.ts"
+    broken.write_text("throw new Error('no database');\n")
+    entry = [str(ROOT / "node_modules/.bin/node"), str(ROOT / "dist/src/cli/main.js")]
+
+    with pytest.raises(SidecarError, match="no database") as raised:
+        Sidecar.spawn(broken, command=entry).start()
+
+    assert raised.value.exit_code == 2
+
+
+def test_a_sidecar_that_dies_is_told_as_such() -> None:
+    with Sidecar.spawn(TOOLS) as sidecar, sidecar.port() as port:
+        with pytest.raises(SidecarError, match="SIGKILL") as raised:
+            port.execute("die")
+
+        assert raised.value.started == "unknown"
+
+
+def test_the_example_kernel_comes_to_its_end() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "kernel.py")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    for part in (
+        "search_handbook: Finds lines",
+        "role_palette: narrowed",
+        "A full refund is due when Tidewater cancels",
+        "TW-204803",
+        "unknown tool 'search_handbok'",
+        "52 EUR = 8814 JPY",
+        "ask the customer first: book_crossing costs money",
+        "call-8 is cancelled half-way",
+        "This call was cancelled",
+        "I book it as soon as she says yes",
+    ):
+        assert part in done.stdout
+    assert "Otter: moored" not in done.stdout
