@@ -53,6 +53,14 @@ export interface CallSettings {
   readonly isolate: ((tool: Tool, args: unknown, context: CallContext) => unknown) | undefined;
 }
 
+/** Whoever keeps the calls. */
+export interface CallWatcher {
+  /** Nobody waits for the call any more; its body may still run. */
+  over(call: Call): void;
+  /** Nothing of the call is left. */
+  gone(call: Call): void;
+}
+
 /** One call, from admission to its end. */
 export class Call {
   readonly request: CallRequest;
@@ -60,7 +68,7 @@ export class Call {
   readonly digest: string;
   readonly #previous: Call | undefined;
   readonly #settings: CallSettings;
-  readonly #gone: (call: Call) => void;
+  readonly #watcher: CallWatcher;
   readonly #links = new Set<Link>();
   readonly #admittedAt = performance.now();
   readonly #signal = new LazySignal();
@@ -84,14 +92,14 @@ export class Call {
     request: CallRequest,
     digest: string,
     settings: CallSettings,
-    gone: (call: Call) => void,
+    watcher: CallWatcher,
     previous?: Call,
   ) {
     this.request = request;
     this.digest = digest;
     this.#previous = previous;
     this.#settings = settings;
-    this.#gone = gone;
+    this.#watcher = watcher;
   }
 
   /** Whether it still waits to start. False once every caller has left. */
@@ -266,6 +274,7 @@ export class Call {
     this.#signal.abort(cause);
     this.#stopWatching();
     this.#makeRoom();
+    this.#watcher.over(this);
     if (hadStarted) {
       this.#lost = this.#record?.lost() ?? Promise.resolve();
       this.#body?.stop();
@@ -287,6 +296,7 @@ export class Call {
     }
     this.#links.clear();
     this.#makeRoom();
+    this.#watcher.over(this);
     void this.#end();
   }
 
@@ -307,7 +317,7 @@ export class Call {
     await this.#record?.idle();
     const waiters = this.#goneWaiters ?? [];
     this.#goneWaiters = undefined;
-    this.#gone(this);
+    this.#watcher.gone(this);
     for (const resolve of waiters) resolve();
   }
 

@@ -64,6 +64,13 @@ export interface ContextHooks {
   room(): Promise<void> | undefined;
 }
 
+/** What the same context can be made of in another thread: plain data. */
+export interface ContextOrigin {
+  readonly request: CallRequest;
+  readonly principal: string;
+  readonly attempt: number;
+}
+
 /** The context that one attempt of a call is given. */
 export class CallContext implements ToolContext {
   readonly runId: string;
@@ -74,8 +81,10 @@ export class CallContext implements ToolContext {
   readonly run: RunContext | undefined;
   readonly progress: ToolContext["progress"];
   readonly output: ToolContext["output"];
+  readonly #request: CallRequest;
   readonly #principal: string;
   readonly #signal: LazySignal;
+  readonly #hooks: ContextHooks;
   #key: string | undefined;
 
   constructor(
@@ -92,8 +101,10 @@ export class CallContext implements ToolContext {
     this.attempt = attempt;
     this.metadata = request.metadata;
     this.run = run;
+    this.#request = request;
     this.#principal = principal;
     this.#signal = signal;
+    this.#hooks = hooks;
     // Closures, so that tools may take them out of the context.
     this.progress = (done, total, message = "") => {
       requireNumber("done", done);
@@ -108,6 +119,22 @@ export class CallContext implements ToolContext {
 
   get signal(): AbortSignal {
     return this.#signal.signal;
+  }
+
+  /** @internal What a thread that runs the body makes its own context of. */
+  get origin(): ContextOrigin {
+    return { request: this.#request, principal: this.#principal, attempt: this.attempt };
+  }
+
+  /** @internal Why the signal fired; undefined until it does. */
+  get abortCause(): AbortCause | undefined {
+    return this.#signal.cause;
+  }
+
+  /** @internal Sends an event as it is; the promise resolves when there is room for more. */
+  send(event: CallEvent): Promise<void> | undefined {
+    this.#hooks.emit(event);
+    return this.#hooks.room();
   }
 
   get idempotencyKey(): string {

@@ -8,7 +8,7 @@ import { after } from "../internal/timers.ts";
 import type { CallKey, Journal, Recorded } from "../journal/journal.ts";
 import { pythonRepr } from "../internal/python-text.ts";
 import { Budgets } from "./budgets.ts";
-import { Call, type CallSettings } from "./call.ts";
+import { Call, type CallSettings, type CallWatcher } from "./call.ts";
 import { CallRecord } from "./call-record.ts";
 import { failure } from "./describe-error.ts";
 import type { Caller, Executor, Ticket } from "./port.ts";
@@ -68,6 +68,7 @@ export function createExecutor(options: ExecutorOptions): RunExecutor {
   return new CallExecutor(options);
 }
 
+const unwatched: CallWatcher = Object.freeze({ gone() {}, over() {} });
 const idleTicket: Ticket = Object.freeze({ leave() {}, resume() {} });
 
 class CallExecutor implements RunExecutor {
@@ -81,7 +82,7 @@ class CallExecutor implements RunExecutor {
   readonly #byKey = new Map<string, Call>();
   #isDraining = false;
   #isClosed = false;
-  #idleWaiters: (() => void)[] = [];
+  readonly #quietWaiters = new Set<() => void>();
 
   constructor(options: ExecutorOptions) {
     this.#registry = options.registry;
@@ -115,7 +116,7 @@ class CallExecutor implements RunExecutor {
     }
     const args = readArguments(request.argumentsJson);
     if (!args.ok) {
-      const call = new Call(request, "", this.#settings, () => {});
+      const call = new Call(request, "", this.#settings, unwatched);
       const ticket = call.join(caller, request, deadlineMs);
       call.answer(args.failure);
       return ticket;
@@ -131,22 +132,32 @@ class CallExecutor implements RunExecutor {
 
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
-    await this.#idleWithin(graceMs);
+    // A body that nobody waits for does not hold the shutdown.
+    await this.#within(graceMs, () => ![...this.#calls].some((call) => call.isJoinable));
     for (const call of this.#calls) call.abort();
     // Signals have fired; what honours them needs a moment to say so, and the journal to write.
-    await this.#idleWithin(Math.min(250, graceMs));
+    await this.#within(Math.min(250, graceMs), () => this.#calls.size === 0);
     this.#isClosed = true;
   }
 
-  #idleWithin(ms: number): Promise<void> {
-    if (this.#calls.size === 0) return Promise.resolve();
+  #within(ms: number, holds: () => boolean): Promise<void> {
+    if (holds()) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = after(ms, resolve);
-      this.#idleWaiters.push(() => {
+      const done = (): void => {
         timer.stop();
+        this.#quietWaiters.delete(check);
         resolve();
-      });
+      };
+      const check = (): void => {
+        if (holds()) done();
+      };
+      const timer = after(ms, done);
+      this.#quietWaiters.add(check);
     });
+  }
+
+  #quieter(): void {
+    for (const check of this.#quietWaiters) check();
   }
 
   #refusal(request: CallRequest, deadlineMs: number | undefined): ToolPortError | undefined {
@@ -177,10 +188,10 @@ class CallExecutor implements RunExecutor {
         if (blocker) this.#byKey.set(key, blocker);
         else this.#byKey.delete(key);
       }
-      if (this.#calls.size > 0) return;
-      for (const resolve of this.#idleWaiters.splice(0)) resolve();
+      this.#quieter();
     };
-    const call = new Call(request, digest, this.#settings, gone, previous);
+    const over = (): void => this.#quieter();
+    const call = new Call(request, digest, this.#settings, { gone, over }, previous);
     this.#calls.add(call);
     if (key !== undefined) this.#byKey.set(key, call);
     return call;

@@ -47,6 +47,8 @@ export interface RunPeer {
 /** What the transport of one stream tells. */
 export interface RunSession {
   call(tag: bigint, request: CallRequest, deadlineMs?: number): void;
+  /** A call that the transport refuses itself; its tag is used all the same. */
+  fail(tag: bigint, callId: string, fault: ToolPortError): void;
   cancel(tag: bigint): void;
   reply(requestId: string, reply: HostAnswer): void;
   /** No new calls: the stream ends when those in flight have. */

@@ -85,6 +85,7 @@ class Runs implements RunPort {
 
 const closedSession: RunSession = Object.freeze({
   call() {},
+  fail() {},
   cancel() {},
   reply() {},
   halfClose() {},
@@ -151,11 +152,7 @@ class Session implements RunSession {
   }
 
   call(tag: bigint, request: CallRequest, deadlineMs?: number): void {
-    if (this.#state !== "open") return;
-    if (!this.#tags.add(tag)) {
-      const why = tag === 0n ? "a tag is never 0" : `tag ${tag} was used before on this stream`;
-      return this.leave("cancelled", invalid(why));
-    }
+    if (!this.#use(tag)) return;
     const call: OpenCall = { callId: request.callId, ticket: undefined, isPaused: false };
     this.#calls.set(tag, call);
     this.#tagOfCall.set(call.callId, tag);
@@ -175,7 +172,10 @@ class Session implements RunSession {
       },
     };
     const fault = this.#faultOf(request);
-    if (fault) return caller.end({ kind: "fault", fault });
+    if (fault) {
+      caller.end({ kind: "fault", fault });
+      return;
+    }
     const { executor } = this.#runs.options;
     const full: CallRequest = {
       ...request,
@@ -184,7 +184,10 @@ class Session implements RunSession {
       metadata: { ...this.#open.metadata, ...request.metadata },
     };
     call.ticket = executor.execute(full, caller, deadlineMs, this.#run);
-    return undefined;
+  }
+
+  fail(tag: bigint, callId: string, fault: ToolPortError): void {
+    if (this.#use(tag)) this.#peer.end(tag, callId, { kind: "fault", fault });
   }
 
   cancel(tag: bigint): void {
@@ -236,6 +239,15 @@ class Session implements RunSession {
       call.isPaused = false;
       call.ticket?.resume();
     }
+  }
+
+  /** Uses a tag up; one that may not be used ends the stream. */
+  #use(tag: bigint): boolean {
+    if (this.#state !== "open") return false;
+    if (this.#tags.add(tag)) return true;
+    const why = tag === 0n ? "a tag is never 0" : `tag ${tag} was used before on this stream`;
+    this.leave("cancelled", invalid(why));
+    return false;
   }
 
   #faultOf(request: CallRequest): ToolPortError | undefined {

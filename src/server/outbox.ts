@@ -35,6 +35,11 @@ export class Outbox<T> implements AsyncIterableIterator<T, undefined> {
     this.#capacity = capacity;
   }
 
+  /** How much waits for the reader, in bytes. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /**
    * Hands a value to the reader.
    *

@@ -30,7 +30,10 @@ import type { ServerInfoInit } from "./service.ts";
 
 // I1  One loop reads the requests; it is awaited by nobody but ends in the outbox, which every road
 //     out of the RPC goes through, and it never throws.
-// I2  A fault of one call travels as its event; only what breaks the stream's own rules ends it.
+// I2  While very much waits for a peer that does not read, its requests are not read either, so that
+//     what it makes wait is bounded. It takes that much, since many a client sends all that it has
+//     before it reads.
+// I3  A fault of one call travels as its event; only what breaks the stream's own rules ends it.
 
 /** What a run's stream needs. */
 export interface RunStreamOptions {
@@ -40,6 +43,9 @@ export interface RunStreamOptions {
   readonly maxMessageBytes: number;
   readonly log: Log;
 }
+
+/** How many unread bytes stop the reading of requests. */
+const maxUnreadBytes = 64 << 20;
 
 type EventInit = MessageInitShape<typeof CallEventSchema>["event"];
 
@@ -58,7 +64,9 @@ class RunStream implements RunPeer {
   readonly #context: HandlerContext;
   readonly #options: RunStreamOptions;
   readonly #asked = new Map<bigint, CallRequest>();
+  readonly #overflowed = new Set<bigint>();
   #session: RunSession | undefined;
+  #readOn: () => void = () => {};
 
   constructor(
     requests: AsyncIterable<RunRequest>,
@@ -70,7 +78,15 @@ class RunStream implements RunPeer {
     this.#context = context;
     this.#options = options;
     const leave = (): void => this.#session?.leave(goneCause());
-    this.outbox = new Outbox<RunResponse>({ room: () => this.#session?.resume(), left: leave });
+    const room = (): void => {
+      this.#session?.resume();
+      this.#readOn();
+    };
+    const left = (): void => {
+      leave();
+      this.#readOn();
+    };
+    this.outbox = new Outbox<RunResponse>({ room, left });
     context.signal.addEventListener("abort", () => {
       leave();
       this.close();
@@ -95,6 +111,7 @@ class RunStream implements RunPeer {
       bytes > maxMessageBytes / 4 &&
       toBinary(RunResponseSchema, message).byteLength > maxMessageBytes;
     if (!isTooLarge) return this.outbox.push(message, bytes);
+    this.#overflowed.add(tag);
     this.#fault(tag, callId, outputTooLarge(maxMessageBytes));
     queueMicrotask(() => this.#session?.cancel(tag));
     return true;
@@ -104,8 +121,9 @@ class RunStream implements RunPeer {
     const request = this.#asked.get(tag);
     this.#asked.delete(tag);
     // A call whose output was too large has had its end.
-    if (!request) return;
+    if (this.#overflowed.delete(tag)) return;
     if (end.kind === "fault") return this.#fault(tag, callId, end.fault);
+    if (!request) return;
     const { maxMessageBytes } = this.#options;
     const answer = fitAnswer(request, end.outcome, request.acceptChunks, maxMessageBytes);
     for (const chunk of answer.chunks) {
@@ -136,6 +154,11 @@ class RunStream implements RunPeer {
       for await (const { message } of requests) {
         if (this.#session) this.#take(this.#session, message);
         else this.#session = this.#open(message);
+        if (this.outbox.bytes > maxUnreadBytes) {
+          await new Promise<void>((resolve) => {
+            this.#readOn = resolve;
+          });
+        }
       }
       if (this.#session) this.#session.halfClose();
       else this.close();
@@ -167,7 +190,7 @@ class RunStream implements RunPeer {
           session.call(tag, call, deadlineMs);
         } catch (thrown) {
           if (!isToolPortError(thrown)) throw thrown;
-          this.#fault(tag, request?.request?.callId ?? "", thrown);
+          session.fail(tag, request?.request?.callId ?? "", thrown);
         }
         return;
       }
