@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import pytest
 from scripted import ScriptedServer
+
 from toolport import AsyncToolPort, Event, Manifest, Selection, ToolCall, ToolPort
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
+
 from toolport.v1 import selection_pb2, tool_pb2, tool_port_service_pb2_grpc
 from toolport.v1 import tool_port_service_pb2 as pb
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from conftest import Client
 from scripted import ScriptedServer, arguments, done, returns, sends
+
 from toolport import (
     Content,
     ErrorKind,

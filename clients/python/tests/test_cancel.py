@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from scripted import ScriptedServer
+
 from toolport import AsyncToolPort, CallCancelled, Event, InvalidRequest, Progress, ToolPort
 
 

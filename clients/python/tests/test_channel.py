@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from scripted import ScriptedServer
+
 from toolport import AsyncToolPort, InvalidRequest, ToolPort
 
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from toolport import SidecarError
 from toolport.command import find
 

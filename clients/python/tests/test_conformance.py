@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from cases import CONFORMANCE, ROOT, Case, cases, known_failures
 from conftest import AioClient, Client, SyncClient
+
 from toolport import (
     AsyncToolPort,
     CallCancelled,
@@ -115,9 +116,7 @@ async def test_execute(connect: Connect, case: Case) -> None:
                 assert part in str(raised.value)
 
 
-async def check_cancelled(
-    client: Client, request: dict[str, Any], options: dict[str, Any]
-) -> None:
+async def check_cancelled(client: Client, request: dict[str, Any], options: dict[str, Any]) -> None:
     # It runs for as long as nobody cancels it, so these waits are no race.
     if isinstance(client, SyncClient):
         with client.port.stream(request["name"], request["arguments"], **options) as stream:

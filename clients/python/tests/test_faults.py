@@ -9,6 +9,7 @@ import grpc
 import pytest
 from conftest import AioClient, Client, SyncClient
 from scripted import ScriptedServer, faults
+
 from toolport import (
     AsyncToolPort,
     CallCancelled,

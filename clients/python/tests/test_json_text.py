@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from toolport import InvalidRequest, ToolPortError
 from toolport.json_text import dump, load
 

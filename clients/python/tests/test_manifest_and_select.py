@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from conftest import Client
 from scripted import ScriptedServer, stage
+
 from toolport import (
     Intent,
     InvalidRequest,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from cases import ROOT
 from conftest import AioClient, Client, SyncClient
+
 from toolport import (
     AsyncToolPort,
     DigestMismatch,
@@ -142,7 +143,7 @@ def test_on_tcp_it_asks_for_the_token_that_the_client_was_given() -> None:
         with sidecar.port() as port:
             assert port.execute("echo", {"a": 1}).value == {"a": 1}
         with ToolPort(sidecar.address) as stranger:
-            with pytest.raises(Exception, match="(?i)token|credential") as raised:
+            with pytest.raises(Exception, match=r"(?i)token|credential") as raised:
                 stranger.execute("echo")
             assert getattr(raised.value, "reason", None) == "UNAUTHENTICATED"
     with Sidecar.spawn(TOOLS, address="127.0.0.1:0", token="a-token-that-was-given") as sidecar:

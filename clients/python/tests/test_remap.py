@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from cases import Case, cases
+
 from toolport import InvalidRequest, remap_tool_call_ids
 
 _CLASSES = {"ai": "AIMessage", "ai_chunk": "AIMessageChunk", "human": "HumanMessage"}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from toolport import Sidecar, SidecarError, Unavailable
 
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_sidecar.py"))]
@@ -144,11 +145,11 @@ def test_its_death_is_told_with_its_last_words(
     tools: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with spawn(tools) as sidecar, sidecar.port() as port:
-        with pytest.raises(SidecarError, match="(?s)code 134.*out of memory") as raised:
+        with pytest.raises(SidecarError, match=r"(?s)code 134.*out of memory") as raised:
             port.execute("die")
         assert (raised.value.exit_code, raised.value.started) == (134, "unknown")
         assert raised.value.stderr.endswith("fatal: out of memory")
-        with pytest.raises(SidecarError, match="(?s)code 134.*out of memory"):
+        with pytest.raises(SidecarError, match=r"(?s)code 134.*out of memory"):
             sidecar.port()
         with pytest.raises(SidecarError, match="out of memory") as again:
             port.execute("echo")
@@ -159,7 +160,7 @@ def test_its_death_is_told_with_its_last_words(
 
 async def test_its_death_is_told_by_the_async_client_too(tools: Path) -> None:
     async with spawn(tools) as sidecar, sidecar.aport() as port:
-        with pytest.raises(SidecarError, match="(?s)code 134.*out of memory"):
+        with pytest.raises(SidecarError, match=r"(?s)code 134.*out of memory"):
             await port.execute("die")
 
 
@@ -216,9 +217,9 @@ print(sidecar.pid)
 
 
 def test_a_tools_file_or_a_command_that_is_not_there_is_named(tools: Path, tmp_path: Path) -> None:
-    with pytest.raises(SidecarError, match="no tools file .*absent.ts"):
+    with pytest.raises(SidecarError, match=r"no tools file .*absent\.ts"):
         Sidecar.spawn(tmp_path / "absent.ts").start()
-    with pytest.raises(SidecarError, match="/nonexistent/toolport can't be started"):
+    with pytest.raises(SidecarError, match=r"/nonexistent/toolport can't be started"):
         Sidecar.spawn(tools, command="/nonexistent/toolport --flag").start()
     with pytest.raises(SidecarError, match="not started"):
         Sidecar.spawn(tools).port()

@@ -229,9 +229,10 @@ class AsyncToolPort:
                 check = self._open().unary_unary(
                     HEALTH_CHECK, request_serializer=plain, response_deserializer=plain
                 )
-                if HEALTH_SERVING == await check(
+                health = await check(
                     HEALTH_REQUEST, timeout=max(left, 0), metadata=self._metadata()
-                ):
+                )
+                if health == HEALTH_SERVING:
                     return
             except grpc.RpcError as failure:
                 error = await self._fault(failure, "no", timeout)

@@ -11,6 +11,7 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -141,10 +142,8 @@ class Process:
     def drop_stdin(self) -> None:
         """Closes this process's end of the pipe whose end tells the sidecar to go."""
         if self._popen.stdin is not None:
-            try:
+            with suppress(OSError):
                 self._popen.stdin.close()
-            except OSError:
-                pass
 
     def _kill(self) -> None:
         try:
