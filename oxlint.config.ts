@@ -26,7 +26,7 @@ const arrows: readonly Arrows[] = [
   { folder: "registry", knows: [] },
   { folder: "selection", knows: [] },
   { folder: "execution", knows: ["journal"] },
-  { folder: "isolation", knows: ["registry", "execution"], edge: true },
+  { folder: "isolation", knows: ["registry", "execution", "config"], edge: true },
   { folder: "journal", knows: [], edge: true },
   { folder: "telemetry", knows: [] },
   { folder: "wire", knows: ["gen"], wires: true },
