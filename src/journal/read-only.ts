@@ -4,9 +4,6 @@ import { SqliteList } from "./sqlite-list.ts";
 import { openToRead, resolveJournalPath } from "./sqlite-open.ts";
 import { integer } from "./sqlite-rows.ts";
 
-// The owner's slack is not known here: this much is exact for retentions of up to a week.
-const slackMs = 10 * 60 * 1000;
-
 /** A journal's records for people to see, while whoever owns it goes on. */
 export interface JournalReader {
   /**
@@ -36,7 +33,6 @@ export function openJournalReadOnly(path: string): JournalReader {
       return lister
         .list(filter, {
           now,
-          slackMs,
           stateOf: (call) =>
             call.state === "running" && call.epoch !== epoch ? "lost" : call.state,
         })

@@ -3,69 +3,49 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { ListFilter } from "./journal.ts";
 import type { RecordState } from "./rules.ts";
 import type { EntryText } from "./sqlite-protocol.ts";
-import type { CallRow, RunRow } from "./sqlite-rows.ts";
+import type { CallRow } from "./sqlite-rows.ts";
 import { callColumns, readCall, readNote, readRun, runColumns } from "./sqlite-rows.ts";
 
 /** What a list needs to know beside the file. */
 export interface ListView {
   /** The journal's clock, in milliseconds. */
   readonly now: number;
-  /** How far a run's stamp may lag behind the use of its calls, in milliseconds. */
-  readonly slackMs: number;
   stateOf(call: CallRow): RecordState;
 }
 
 /** Lists records as {@link Journal.list} says. */
 export class SqliteList {
-  readonly #runs: StatementSync;
-  readonly #runsOfId: StatementSync;
-  readonly #calls: StatementSync;
-  readonly #callsOfId: StatementSync;
+  readonly #all: StatementSync;
+  readonly #ofRun: StatementSync;
   readonly #notes: StatementSync;
 
   constructor(db: DatabaseSync) {
-    const runs = `SELECT ${runColumns} FROM runs r WHERE r.expired IS NULL`;
-    this.#runs = db.prepare(`${runs} ORDER BY r.used DESC`);
-    this.#runsOfId = db.prepare(`${runs} AND r.run_id = ? ORDER BY r.used DESC`);
-    const calls = `SELECT ${callColumns} FROM calls c WHERE c.run = ?`;
-    this.#calls = db.prepare(`${calls} ORDER BY c.used DESC, c.id DESC LIMIT ?`);
-    this.#callsOfId = db.prepare(`${calls} AND c.call_id = ? LIMIT ?`);
+    this.#all = prepareList(db, "true");
+    this.#ofRun = prepareList(db, "r.run_id = $runId");
     this.#notes = db.prepare(
       "SELECT call, attempt, outcome, parts, sum FROM notes WHERE call = ? ORDER BY id",
     );
   }
 
   /** The records that a filter lets through, newest use first. */
-  list(filter: ListFilter, view: ListView): readonly EntryText[] {
-    const limit = Math.max(0, Math.floor(filter.limit ?? 100));
-    const found: { readonly entry: EntryText; readonly used: number }[] = [];
-    const runs =
-      filter.runId === undefined ? this.#runs.iterate() : this.#runsOfId.iterate(filter.runId);
-    for (const row of runs) {
-      const { run, intact } = readRun(row);
-      // A run's calls are never newer than its stamp and the slack.
-      const last = found[limit - 1];
-      if (last !== undefined && run.used + view.slackMs < last.used) break;
-      const calls =
-        filter.callId === undefined
-          ? this.#calls.all(run.id, limit)
-          : this.#callsOfId.all(run.id, filter.callId, limit);
-      for (const call of calls) found.push(this.#entry(run, intact, readCall(call), view));
-      found.sort((a, b) => b.used - a.used);
-      found.length = Math.min(found.length, limit);
-    }
-    return found.map(({ entry }) => entry);
+  list({ runId, callId, limit = 100 }: ListFilter, view: ListView): readonly EntryText[] {
+    const which = {
+      $callId: callId ?? null,
+      $limit: Math.min(Math.max(0, Math.floor(limit)), 0x7fff_ffff),
+    };
+    const rows =
+      runId === undefined ? this.#all.all(which) : this.#ofRun.all({ ...which, $runId: runId });
+    return rows.map((row) => this.#entry(readRun(row), readCall(row), view));
   }
 
   #entry(
-    run: RunRow,
-    runIntact: boolean,
+    { run, intact: runIntact }: ReturnType<typeof readRun>,
     { call, intact }: ReturnType<typeof readCall>,
     view: ListView,
-  ): { readonly entry: EntryText; readonly used: number } {
+  ): EntryText {
     const notes = this.#notes.all(call.id).map(readNote);
     const sound = runIntact && intact && notes.every((note) => note.intact);
-    const entry: EntryText = {
+    return {
       principal: run.principal,
       runId: run.runId,
       callId: call.callId,
@@ -82,6 +62,18 @@ export class SqliteList {
         : [],
       idleMs: Math.max(0, view.now - call.used),
     };
-    return { entry, used: call.used };
   }
+}
+
+// The inner query sorts by what stands before the outcomes in a row, so it reads none of them but
+// those that it returns.
+function prepareList(db: DatabaseSync, condition: string): StatementSync {
+  return db.prepare(
+    `SELECT ${runColumns}, ${callColumns} FROM calls c JOIN runs r ON r.id = c.run
+     WHERE c.id IN (
+       SELECT c.id FROM runs r JOIN calls c ON c.run = r.id
+       WHERE r.expired IS NULL AND ${condition} AND ($callId IS NULL OR c.call_id = $callId)
+       ORDER BY c.used DESC, c.id DESC LIMIT $limit)
+     ORDER BY c.used DESC, c.id DESC`,
+  );
 }

@@ -25,6 +25,7 @@ import {
   sumOfJournal,
 } from "./sqlite-rows.ts";
 import { quote } from "./rules.ts";
+import type { LogLevel } from "./sqlite-protocol.ts";
 import { findWalDamage } from "./wal-check.ts";
 
 /** A journal's file, opened and checked. */
@@ -35,6 +36,8 @@ export interface OpenedFile {
   /** Where the journal's own clock goes on from, in milliseconds. */
   readonly clock: number;
 }
+
+type Log = (level: LogLevel, message: string) => void;
 
 /** Above this many bytes a file's records are checked as they are read, and not at the start. */
 const maxCheckedBytes = 128 * 1024 * 1024;
@@ -59,10 +62,10 @@ export function resolveJournalPath(path: string): string {
  * Opens a journal's file as its owner: creates it where there is none, checks it, and counts up its
  * epoch.
  *
- * @param report told of each damaged record; opening goes on, and such a record is never claimable
+ * @param log told of each damaged record; opening goes on, and such a record is never claimable
  * @throws ConfigurationError where the file is damaged as a whole, or no journal of this version
  */
-export function openOwned(path: string, report: (message: string) => void): OpenedFile {
+export function openOwned(path: string, log: Log): OpenedFile {
   const created = createPrivateFile(path);
   if (created) syncDirectory(dirname(path));
   for (const suffix of ["-wal", "-shm"]) {
@@ -84,7 +87,7 @@ export function openOwned(path: string, report: (message: string) => void): Open
     db.exec("PRAGMA journal_size_limit = 33554432");
     db.exec("PRAGMA cache_size = -16384");
     prepareSchema(db, path);
-    check(db, path, report);
+    check(db, path, log);
     return { db, ...takeOver(db, path) };
   } catch (error) {
     db.close();
@@ -143,8 +146,12 @@ function requireJournal(db: DatabaseSync, path: string): void {
   }
 }
 
-function check(db: DatabaseSync, path: string, report: (message: string) => void): void {
-  if (statSync(path).size > maxCheckedBytes) return;
+function check(db: DatabaseSync, path: string, log: Log): void {
+  const { size } = statSync(path);
+  if (size > maxCheckedBytes) {
+    log("info", `journal ${path} has ${size} bytes: its records are checked as they are read`);
+    return;
+  }
   // Unlike quick_check this compares indexes with tables too: a key that is damaged in the index
   // alone would look as if it had never been claimed.
   const finding = db.prepare("PRAGMA integrity_check(1)").get()?.["integrity_check"];
@@ -152,7 +159,8 @@ function check(db: DatabaseSync, path: string, report: (message: string) => void
   for (const row of db.prepare(`SELECT ${runColumns} FROM runs r`).iterate()) {
     const { run, intact } = readRun(row);
     if (!intact) {
-      report(
+      log(
+        "error",
         `journal ${path}: the record of run ${quote(run.runId)} is damaged: it misses its ` +
           `checksum; its calls cannot be looked up or claimed; restore the file from a copy`,
       );
@@ -162,7 +170,8 @@ function check(db: DatabaseSync, path: string, report: (message: string) => void
   for (const row of db.prepare(calls).iterate()) {
     const { call, intact } = readCall(row);
     if (!intact) {
-      report(
+      log(
+        "error",
         `journal ${path}: the record of call ${quote(call.callId)} in run ` +
           `${quote(String(row["r_run_id"]))} is damaged: it misses its checksum; ` +
           `it cannot be looked up or claimed; restore the file from a copy`,

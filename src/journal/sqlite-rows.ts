@@ -43,10 +43,10 @@ export const schema: string = `
     call_digest TEXT NOT NULL,
     manifest_digest TEXT NOT NULL,
     idempotent INTEGER NOT NULL,
-    outcome TEXT,
-    parts BLOB,
     used INTEGER NOT NULL,    -- not in sum
     sum INTEGER NOT NULL,
+    outcome TEXT,
+    parts BLOB,
     UNIQUE (run, call_id)
   ) STRICT;
   CREATE TABLE notes (

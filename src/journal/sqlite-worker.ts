@@ -55,7 +55,6 @@ class JournalWorker {
       store,
       lister: new SqliteList(file.db),
       clock: this.#clock,
-      slackMs,
       say,
       log,
     });
@@ -143,7 +142,7 @@ function start(port: MessagePort, options: WorkerOptions): void {
   try {
     const path = resolveJournalPath(options.path);
     lock = takeOwnerLock(path, options.graceMs);
-    const file = openOwned(path, (message) => log("error", message));
+    const file = openOwned(path, log);
     const worker = new JournalWorker(port, options, lock, file);
     port.on("message", (batch: Batch) => worker.take(batch));
     say({ kind: "ready" });

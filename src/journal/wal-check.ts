@@ -9,7 +9,8 @@ const frameHeaderBytes = 24;
  *
  * A transaction begins only when the one before it is on the disk. So a bad frame in the last
  * transaction is a torn tail that nobody was told of, and one with a later transaction behind it is
- * damage to a commit that somebody was.
+ * damage to a commit that somebody was. Damage to the very last transaction looks like a torn tail
+ * and cannot be told from one.
  *
  * @param path the log's file; one that does not exist is sound
  * @returns the damaged part, or undefined where the log is sound or only torn at its tail
@@ -43,22 +44,28 @@ function findDamage(file: number): string | undefined {
   }
 
   const frame = Buffer.alloc(frameHeaderBytes + pageBytes);
-  let bad: number | undefined;
-  let commitsAfterBad = 0;
+  let pages = 0;
+  let bad: { readonly index: number; readonly pages: number } | undefined;
+  let committed = false;
   for (let index = 1; ; index++) {
     const offset = headerBytes + (index - 1) * frame.length;
     if (readSync(file, frame, 0, frame.length, offset) < frame.length) return undefined;
     // Frames of an earlier round of the log bear other salts; they are in the database already.
     const current = header.compare(frame, 8, 16, 16, 24) === 0;
+    // The last frame of a transaction says how many pages the database has then.
+    const commit = current ? frame.readUInt32BE(4) : 0;
     if (bad === undefined) {
       sum.add(frame, 0, 8);
       sum.add(frame, frameHeaderBytes, frame.length);
-      if (current && sum.matches(frame, 16)) continue;
-      bad = index;
-    } else if (current && commitsAfterBad > 0) {
-      return `frame ${bad}`;
+      if (!current || !sum.matches(frame, 16)) bad = { index, pages: commit };
+      else if (commit > 0) pages = commit;
+      continue;
     }
-    if (current && frame.readUInt32BE(4) !== 0) commitsAfterBad++;
+    if (current && committed) return `frame ${bad.index}`;
+    if (commit === 0) continue;
+    committed = true;
+    // A bad frame was a commit itself if its count of pages lies between those of its neighbours.
+    if (bad.pages > 0 && bad.pages >= pages && bad.pages <= commit) return `frame ${bad.index}`;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 
@@ -15,12 +16,11 @@ const kills = Number(process.env["TOOLPORT_KILLS"] ?? 20);
 const childFile = new URL("crash-child.ts", import.meta.url).pathname;
 
 function start(path: string, prefix: string): { child: ChildProcess; output: () => string } {
-  const child = spawn(process.execPath, [childFile, path, prefix], {
-    stdio: ["ignore", "pipe", "inherit"],
+  const linesPath = `${path}.${prefix}.lines`;
+  const child = spawn(process.execPath, [childFile, path, prefix, linesPath], {
+    stdio: ["ignore", "ignore", "inherit"],
   });
-  let output = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
-  return { child, output: () => output };
+  return { child, output: () => (existsSync(linesPath) ? readFileSync(linesPath, "utf8") : "") };
 }
 
 async function untilOpen(started: ReturnType<typeof start>): Promise<void> {
