@@ -1,5 +1,5 @@
 import type { Entry, Journal } from "./journal.ts";
-import { toEntry } from "./sqlite.ts";
+import { toEntry } from "./sqlite-answers.ts";
 import { SqliteList } from "./sqlite-list.ts";
 import { openToRead, resolveJournalPath } from "./sqlite-open.ts";
 import { integer } from "./sqlite-rows.ts";

@@ -1,5 +1,3 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-
 import { damagedCall, damagedRun, expired, full } from "./faults.ts";
 import type { CallKey, Claim, Ending, RunKey } from "./journal.ts";
 import type { OutcomeText } from "./outcome-text.ts";
@@ -11,18 +9,18 @@ import type { RecordedText } from "./sqlite-protocol.ts";
 import type { OpenedFile } from "./sqlite-open.ts";
 import type { CallRow, RunRow } from "./sqlite-rows.ts";
 import {
-  callColumns,
   integer,
   readCall,
   readNote,
   readRun,
-  runColumns,
   stateNumber,
   sumOfCall,
   sumOfJournal,
   sumOfNote,
   sumOfRun,
 } from "./sqlite-rows.ts";
+import type { StoreStatements } from "./sqlite-statements.ts";
+import { prepareStore } from "./sqlite-statements.ts";
 
 /** How a store is kept. */
 export interface StoreOptions {
@@ -52,7 +50,7 @@ export class SqliteStore {
   readonly #clock: JournalClock;
   readonly #epoch: number;
   readonly #options: StoreOptions;
-  readonly #statements: ReturnType<typeof prepare>;
+  readonly #statements: StoreStatements;
   /** How many calls of each tool have started, by run; filled when first asked for. */
   readonly #counts = new Map<number, Map<string, number>>();
   /** Look-ups of calls since the last write; only the order of lists depends on them. */
@@ -63,7 +61,7 @@ export class SqliteStore {
     this.#clock = clock;
     this.#epoch = epoch;
     this.#options = options;
-    this.#statements = prepare(db);
+    this.#statements = prepareStore(db);
     this.#writtenClock = clock.now;
   }
 
@@ -301,59 +299,4 @@ export class SqliteStore {
 function isSame(call: CallRow, ending: StoredEnding): boolean {
   if (call.outcome === null || ending.outcome === null) return false;
   return sameOutcome(call.outcome, ending.outcome);
-}
-
-function prepare(
-  db: DatabaseSync,
-): Record<
-  | "find"
-  | "findRun"
-  | "countStarted"
-  | "nextRun"
-  | "insertRun"
-  | "useRun"
-  | "insertCall"
-  | "updateCall"
-  | "useCall"
-  | "notes"
-  | "insertNote"
-  | "writeClock"
-  | "pageCount"
-  | "freePages"
-  | "pageSize",
-  StatementSync
-> {
-  return {
-    find: db.prepare(
-      `SELECT ${runColumns}, ${callColumns} FROM runs r
-       LEFT JOIN calls c ON c.run = r.id AND c.call_id = ?
-       WHERE r.run_id = ? AND r.principal = ?`,
-    ),
-    findRun: db.prepare(`SELECT ${runColumns} FROM runs r WHERE r.run_id = ? AND r.principal = ?`),
-    countStarted: db.prepare(
-      "SELECT count(*) AS count FROM calls WHERE run = ? AND tool = ? AND counted = 1",
-    ),
-    nextRun: db.prepare("SELECT coalesce(max(id), 0) + 1 AS id FROM runs"),
-    insertRun: db.prepare("INSERT INTO runs VALUES (?, ?, ?, ?, NULL, 0, ?)"),
-    useRun: db.prepare("UPDATE runs SET used = ?, sum = ? WHERE id = ?"),
-    insertCall: db.prepare(
-      `INSERT INTO calls (run, call_id, state, epoch, attempt, counted, tool, call_digest,
-         manifest_digest, idempotent, used, sum)
-       VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
-    ),
-    updateCall: db.prepare(
-      `UPDATE calls SET state = ?, epoch = ?, attempt = ?, counted = ?, manifest_digest = ?,
-         idempotent = ?, outcome = ?, parts = ?, used = ?, sum = ?
-       WHERE id = ?`,
-    ),
-    useCall: db.prepare("UPDATE calls SET used = ? WHERE id = ?"),
-    notes: db.prepare("SELECT call, attempt, outcome, parts, sum FROM notes WHERE call = ?"),
-    insertNote: db.prepare(
-      "INSERT INTO notes (call, attempt, outcome, parts, sum) VALUES (?, ?, ?, ?, ?)",
-    ),
-    writeClock: db.prepare("UPDATE journal SET clock = ?, sum = ? WHERE id = 1"),
-    pageCount: db.prepare("PRAGMA page_count"),
-    freePages: db.prepare("PRAGMA freelist_count"),
-    pageSize: db.prepare("PRAGMA page_size"),
-  };
 }

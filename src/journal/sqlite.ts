@@ -13,17 +13,16 @@ import type {
   Recorded,
   RunKey,
 } from "./journal.ts";
-import { decodeOutcome, encodeOutcome } from "./outcome-text.ts";
+import { encodeOutcome } from "./outcome-text.ts";
 import type { Retention } from "./retention.ts";
 import { defaultRetentionMs, defaultTombstoneMs, housekeepingMs } from "./retention.ts";
 import { checkIds, hasStarted } from "./rules.ts";
+import { toEntry, toRecorded } from "./sqlite-answers.ts";
 import type {
   Answers,
   Batch,
-  EntryText,
   LogLevel,
   Operation,
-  RecordedText,
   WorkerMessage,
   WorkerOptions,
 } from "./sqlite-protocol.ts";
@@ -302,26 +301,6 @@ class SqliteJournal implements Journal {
       pending.reject(this.#ended);
     }
   }
-}
-
-function toRecorded(recorded: RecordedText): Recorded {
-  if (!("outcome" in recorded)) return { state: recorded.state };
-  const { state, outcome, ...claim } = recorded;
-  if (state !== "done") return { state, ...claim };
-  if (outcome === null) throw unavailable("holds a record that is done and has no outcome");
-  return { state, outcome: decodeOutcome(outcome, true), ...claim };
-}
-
-/** An entry as the interface has it. */
-export function toEntry(entry: EntryText): Entry {
-  return {
-    ...entry,
-    outcome: entry.outcome === null ? undefined : decodeOutcome(entry.outcome, false),
-    notes: entry.notes.map((note) => ({
-      attempt: note.attempt,
-      outcome: decodeOutcome(note.outcome, false),
-    })),
-  };
 }
 
 function logToStandardError(level: LogLevel, message: string): void {
