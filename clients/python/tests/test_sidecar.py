@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,7 +165,14 @@ async def test_its_death_is_told_by_the_async_client_too(tools: Path) -> None:
             await port.execute("die")
 
 
-def test_it_ends_when_its_parent_is_killed(tools: Path) -> None:
+@pytest.fixture
+def short_folder() -> Iterator[str]:
+    # One that is killed removes nothing.
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield folder
+
+
+def test_it_ends_when_its_parent_is_killed(tools: Path, short_folder: str) -> None:
     script = f"""
 import os, sys, time
 from toolport import Sidecar
@@ -179,7 +187,7 @@ with Sidecar.spawn({str(tools)!r}, command={FAKE!r}) as sidecar:
         stdout=subprocess.PIPE,
         text=True,
         process_group=0,
-        env={**os.environ, "TMPDIR": "/tmp"},
+        env={**os.environ, "TMPDIR": short_folder},
     )
     assert parent.stdout is not None
     try:
