@@ -48,6 +48,7 @@ function configOf(name, entry) {
   const inReport = { logLevel: "none", addToApiReportFile: true };
   return {
     projectFolder: root,
+    newlineKind: "lf",
     mainEntryPointFilePath: `<projectFolder>/dist/src/${entry}.d.ts`,
     compiler: { tsconfigFilePath: "<projectFolder>/tsconfig.build.json" },
     apiReport: {
