@@ -34,7 +34,7 @@ export interface RunsOptions {
 }
 
 /** How often a live run says that it is, so that its records are kept, in milliseconds. */
-const touchEveryMs = 10 * 60_000;
+const touchEveryMs = 60_000;
 
 /** Makes the port that opens live runs. */
 export function createRuns(options: RunsOptions): RunPort {

@@ -19,6 +19,8 @@ import type { Outcome } from "../domain/call.ts";
  * any. A run id or call id that is empty or not well-formed Unicode is `REQUEST_INVALID`.
  */
 export interface Journal {
+  /** Whether what it records outlives the process. */
+  readonly isDurable: boolean;
   /**
    * What is recorded for a key. Counts as a use of the record. A record that is damaged on the disk
    * rejects with `JOURNAL_UNAVAILABLE`, so its key cannot be claimed.

@@ -1,4 +1,3 @@
-import type { Outcome } from "../domain/call.ts";
 import { closed, expired, full } from "./faults.ts";
 import type {
   CallKey,
@@ -11,6 +10,8 @@ import type {
   Recorded,
   RunKey,
 } from "./journal.ts";
+import type { MemoryCall, MemoryRun } from "./memory-runs.ts";
+import { countsAsStarted, MemoryRuns, outcomeBytes, recordBytes } from "./memory-runs.ts";
 import type { OutcomeText } from "./outcome-text.ts";
 import { decodeOutcome, encodeOutcome, sameOutcome } from "./outcome-text.ts";
 import type { Retention } from "./retention.ts";
@@ -20,13 +21,25 @@ import {
   housekeepingMs,
   JournalClock,
 } from "./retention.ts";
-import type { RecordState } from "./rules.ts";
-import { attemptOfClaim, checkIds, hasStarted, neverClaimed, stepOfEnd } from "./rules.ts";
+import { attemptOfClaim, checkIds, neverClaimed, stepOfEnd } from "./rules.ts";
 
 /** How a journal in memory is kept. */
 export interface MemoryJournalOptions extends Retention {
   /** How much its records may take, estimated, in bytes; no bound by default. */
   readonly maxBytes?: number;
+  /**
+   * What a claim past `maxBytes` does. `refuse`, the default, ends it with `JOURNAL_UNAVAILABLE`, as
+   * the durable journal does.
+   *
+   * `forget` makes room instead, before retention has passed. The runs that have been idle longest go
+   * first, each as a whole, and a key of theirs is `RUN_EXPIRED` from then on, never a new start. A
+   * run with a running call, or that was said to be live within the last minutes, stays; should
+   * such runs alone take more than the bound, their oldest outcomes go, and only the keys of those
+   * are `RUN_EXPIRED`. A claim is refused where even that makes no room. What is left of a run that
+   * has gone takes a quarter of the bound at most; past that the longest gone are forgotten, and
+   * their ids start anew.
+   */
+  readonly whenFull?: "refuse" | "forget";
   /** A monotonic clock in milliseconds; `performance.now` by default. */
   readonly clock?: () => number;
 }
@@ -39,37 +52,22 @@ export function memoryJournal(options: MemoryJournalOptions = {}): Journal {
   return new MemoryJournal(options);
 }
 
-interface MemoryCall {
-  readonly claim: Claim;
-  state: RecordState;
-  attempt: number;
-  outcome: OutcomeText | undefined;
-  notes: { readonly attempt: number; readonly outcome: OutcomeText }[];
-  used: number;
-}
-
-interface MemoryRun extends RunKey {
-  used: number;
-  /** When its records were pruned. */
-  expired: number | undefined;
-  readonly calls: Map<string, MemoryCall>;
-}
-
 class MemoryJournal implements Journal {
-  readonly #runs = new Map<string, MemoryRun>();
+  readonly isDurable = false;
+  readonly #runs: MemoryRuns;
   readonly #retentionMs: number;
   readonly #tombstoneMs: number;
   readonly #maxBytes: number;
   readonly #read: () => number;
   readonly #clock: JournalClock;
   readonly #housekeeping: NodeJS.Timeout;
-  #bytes = 0;
   #closed = false;
 
   constructor(options: MemoryJournalOptions) {
     this.#retentionMs = options.retentionMs ?? defaultRetentionMs;
     this.#tombstoneMs = options.tombstoneMs ?? defaultTombstoneMs;
     this.#maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
+    this.#runs = new MemoryRuns(this.#maxBytes, options.whenFull === "forget");
     this.#read = options.clock ?? (() => performance.now());
     this.#clock = new JournalClock(0, this.#read());
     this.#housekeeping = setInterval(() => this.#prune(), housekeepingMs(this.#retentionMs));
@@ -78,11 +76,11 @@ class MemoryJournal implements Journal {
 
   async lookup(key: CallKey): Promise<Recorded> {
     const now = this.#begin(key, key.callId);
-    const run = this.#runs.get(runText(key));
-    if (run?.expired !== undefined) return { state: "expired" };
-    const call = run?.calls.get(key.callId);
-    if (run === undefined || call === undefined) return { state: "nothing" };
-    run.used = call.used = now;
+    if (this.#runs.hasExpired(key)) return { state: "expired" };
+    const found = this.#runs.findCall(key);
+    if (found === undefined) return { state: "nothing" };
+    const { run, call } = found;
+    this.#use(run, call, now);
     const { claim, attempt, state, outcome } = call;
     const { toolName, callDigest, manifestDigest, idempotent } = claim;
     const recorded = { toolName, callDigest, manifestDigest, idempotent, attempt };
@@ -93,34 +91,35 @@ class MemoryJournal implements Journal {
 
   async claim(claim: Claim): Promise<{ readonly attempt: number }> {
     const now = this.#begin(claim, claim.callId);
-    const run = this.#runs.get(runText(claim));
-    if (run?.expired !== undefined) throw expired(claim);
-    const held = run?.calls.get(claim.callId);
+    if (this.#runs.hasExpired(claim)) throw expired(claim);
+    const held = this.#runs.findCall(claim)?.call;
     const attempt = attemptOfClaim(
       claim,
       held && { state: held.state, attempt: held.attempt, callDigest: held.claim.callDigest },
     );
-    if (this.#bytes >= this.#maxBytes) throw full(this.#bytes, this.#maxBytes);
-    const kept = run ?? this.#newRun(claim);
-    kept.used = now;
-    kept.calls.set(claim.callId, {
+    const run = this.#runs.open(claim);
+    this.#runs.makeRoom(now, run);
+    if (this.#runs.isFull) throw full(this.#runs.bytes, this.#maxBytes);
+    const call: MemoryCall = {
       claim: { ...claim },
       state: "running",
       attempt,
       outcome: undefined,
       notes: held?.notes ?? [],
       used: now,
-    });
-    if (held === undefined) this.#bytes += recordBytes(claim);
+    };
+    run.calls.set(claim.callId, call);
+    this.#use(run, call, now);
+    if (held === undefined) this.#runs.grow(recordBytes(claim));
     return { attempt };
   }
 
   async end(key: CallKey, attempt: number, ending: Ending): Promise<"recorded" | "noted"> {
     const now = this.#begin(key, key.callId);
-    const run = this.#runs.get(runText(key));
-    if (run?.expired !== undefined) return "noted";
-    const call = run?.calls.get(key.callId);
-    if (run === undefined || call === undefined) throw neverClaimed(key);
+    if (this.#runs.hasExpired(key)) return "noted";
+    const found = this.#runs.findCall(key);
+    if (found === undefined) throw neverClaimed(key);
+    const { run, call } = found;
     const outcome = ending.kind === "outcome" ? encodeOutcome(ending.outcome) : undefined;
     const step = stepOfEnd(
       key,
@@ -130,13 +129,13 @@ class MemoryJournal implements Journal {
       () =>
         outcome !== undefined && call.outcome !== undefined && sameOutcome(outcome, call.outcome),
     );
-    run.used = call.used = now;
+    this.#use(run, call, now);
     if (step.kind === "same") return "recorded";
     if (step.kind === "note") {
       if (outcome !== undefined) this.#note(call, attempt, outcome);
       return "noted";
     }
-    if (outcome !== undefined) this.#bytes += outcomeBytes(outcome);
+    if (outcome !== undefined) this.#runs.grow(outcomeBytes(outcome));
     call.state = step.state;
     call.outcome = outcome;
     return "recorded";
@@ -144,37 +143,33 @@ class MemoryJournal implements Journal {
 
   async started(key: RunKey, toolName: string): Promise<number> {
     this.#begin(key);
-    let count = 0;
-    for (const call of this.#runs.get(runText(key))?.calls.values() ?? []) {
-      if (call.claim.toolName !== toolName) continue;
-      if (hasStarted(call.state, call.attempt, readOutcome(call.outcome))) count++;
+    const run = this.#runs.find(key);
+    let count = run?.forgottenStarts.get(toolName) ?? 0;
+    for (const call of run?.calls.values() ?? []) {
+      if (call.claim.toolName === toolName && countsAsStarted(call)) count++;
     }
     return count;
   }
 
   async touch(key: RunKey): Promise<void> {
-    const now = this.#begin(key);
-    const run = this.#runs.get(runText(key));
-    if (run !== undefined && run.expired === undefined) run.used = now;
+    this.#runs.touch(key, this.#begin(key));
   }
 
   async list(filter: ListFilter = {}): Promise<readonly Entry[]> {
     const now = this.#begin();
-    const found: { readonly run: MemoryRun; readonly call: MemoryCall }[] = [];
-    for (const run of this.#runs.values()) {
+    const found: MemoryCall[] = [];
+    for (const run of this.#runs.all) {
       if (filter.runId !== undefined && run.runId !== filter.runId) continue;
       for (const call of run.calls.values()) {
-        if (filter.callId === undefined || call.claim.callId === filter.callId) {
-          found.push({ run, call });
-        }
+        if (filter.callId === undefined || call.claim.callId === filter.callId) found.push(call);
       }
     }
-    found.sort((a, b) => b.call.used - a.call.used);
-    return found.slice(0, filter.limit ?? 100).map(({ call }) => ({
+    found.sort((a, b) => b.used - a.used);
+    return found.slice(0, filter.limit ?? 100).map((call) => ({
       ...call.claim,
       state: call.state,
       attempt: call.attempt,
-      outcome: readOutcome(call.outcome),
+      outcome: call.outcome && decodeOutcome(call.outcome, false),
       notes: call.notes.map((note) => ({
         attempt: note.attempt,
         outcome: decodeOutcome(note.outcome, false),
@@ -200,61 +195,22 @@ class MemoryJournal implements Journal {
     return this.#clock.advance(this.#read());
   }
 
+  #use(run: MemoryRun, call: MemoryCall, now: number): void {
+    call.used = now;
+    this.#runs.use(run, now);
+  }
+
   #note(call: MemoryCall, attempt: number, outcome: OutcomeText): void {
     const known = call.notes.some(
       (note) => note.attempt === attempt && sameOutcome(note.outcome, outcome),
     );
     if (known) return;
-    this.#bytes += outcomeBytes(outcome);
+    this.#runs.grow(outcomeBytes(outcome));
     call.notes.push({ attempt, outcome });
-  }
-
-  #newRun({ principal, runId }: RunKey): MemoryRun {
-    const run: MemoryRun = { principal, runId, used: 0, expired: undefined, calls: new Map() };
-    this.#runs.set(runText(run), run);
-    return run;
   }
 
   #prune(): Pruned {
     const now = this.#clock.advance(this.#read());
-    let records = 0;
-    let runs = 0;
-    for (const [text, run] of this.#runs) {
-      if (run.expired !== undefined) {
-        if (now - run.expired > this.#tombstoneMs) this.#runs.delete(text);
-        continue;
-      }
-      if (now - run.used <= this.#retentionMs) continue;
-      const calls = [...run.calls.values()];
-      if (calls.some((call) => call.state === "running")) continue;
-      for (const call of calls) {
-        this.#bytes -= recordBytes(call.claim);
-        if (call.outcome !== undefined) this.#bytes -= outcomeBytes(call.outcome);
-        for (const note of call.notes) this.#bytes -= outcomeBytes(note.outcome);
-      }
-      records += calls.length;
-      runs++;
-      run.calls.clear();
-      run.expired = now;
-    }
-    return { records, runs };
+    return this.#runs.prune(now, this.#retentionMs, this.#tombstoneMs);
   }
-}
-
-function runText(run: RunKey): string {
-  return `${run.principal.length}:${run.principal}${run.runId}`;
-}
-
-function readOutcome(outcome: OutcomeText | undefined): Outcome | undefined {
-  return outcome === undefined ? undefined : decodeOutcome(outcome, false);
-}
-
-// A string takes two bytes a character at most; the rest is a guess at what the objects take.
-function recordBytes(claim: Claim): number {
-  const { principal, runId, callId, toolName } = claim;
-  return 600 + 2 * (principal.length + runId.length + callId.length + toolName.length);
-}
-
-function outcomeBytes(outcome: OutcomeText): number {
-  return 2 * outcome.text.length + (outcome.parts?.byteLength ?? 0);
 }

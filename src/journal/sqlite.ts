@@ -135,6 +135,7 @@ interface Pending {
  * - F3. The thread keeps the process alive only while an operation is pending.
  */
 class SqliteJournal implements Journal {
+  readonly isDurable = true;
   readonly #worker: Worker;
   readonly #clock: () => number;
   readonly #pending = new Map<number, Pending>();

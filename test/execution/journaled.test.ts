@@ -384,6 +384,7 @@ test("two calls at once can't both take the last place of a budget", async (t) =
 
 function bound(journal: Journal): Journal {
   return {
+    isDurable: journal.isDurable,
     lookup: (key) => journal.lookup(key),
     claim: (claim) => journal.claim(claim),
     end: (key, attempt, ending) => journal.end(key, attempt, ending),

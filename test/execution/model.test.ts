@@ -156,6 +156,7 @@ function fenced(journal: Journal, life: { isOver: boolean }): Journal {
       return life.isOver ? new Promise<R>(() => {}) : result;
     };
   return {
+    isDurable: journal.isDurable,
     lookup: guard((key) => journal.lookup(key)),
     claim: guard((claim) => journal.claim(claim)),
     end: guard((key, attempt, ending) => journal.end(key, attempt, ending)),
