@@ -6,6 +6,7 @@ import { createExecutor, type RunExecutor } from "./execution/executor.ts";
 import type { RunPort } from "./execution/run-port.ts";
 import { createRuns } from "./execution/runs.ts";
 import { type Log, silent } from "./internal/log.ts";
+import { isolationFor } from "./isolation/isolation.ts";
 import type { Journal } from "./journal/journal.ts";
 import { buildRegistry, type BuiltRegistry } from "./registry/build-registry.ts";
 import { createSelector, type Selector } from "./selection/selector.ts";
@@ -16,6 +17,11 @@ export interface ToolPortOptions {
   readonly limits?: Partial<Limits> | undefined;
   /** Where claims and outcomes are kept; left out: nothing is. */
   readonly journal?: Journal | undefined;
+  /**
+   * The file whose default export the definition is. Worker threads load it again, so a definition
+   * with isolated tools needs it.
+   */
+  readonly toolsFile?: string | URL | undefined;
   /** Takes what happens; left out: nobody is told. */
   readonly log?: Log | undefined;
 }
@@ -41,7 +47,8 @@ export interface ToolPort {
 /**
  * Builds the set of tools and all that runs it; `serve` puts it on a socket.
  *
- * @throws ConfigurationError for tools, palettes or stages that can't be used, naming them
+ * @throws ConfigurationError for tools, palettes or stages that can't be used, naming them, and for
+ *   an isolated tool without `toolsFile`
  */
 export function createToolPort(
   definition: ToolsDefinition,
@@ -52,14 +59,15 @@ export function createToolPort(
       "createToolPort was given what defineTools did not make: write createToolPort(defineTools({ tools: [...] }))",
     );
   }
-  const { journal, log = silent } = options;
+  const { journal, log = silent, toolsFile } = options;
   const limits = resolveLimits({ ...definition.limits, ...options.limits });
   const registry = buildRegistry({
     tools: definition.tools,
     capabilities: definition.capabilities,
   });
   const selector = createSelector(definition.selection);
-  const { maxMessageBytes, maxCallsInFlight, maxCallsQueued, continueGraceMs } = limits;
+  const { maxMessageBytes, maxCallsInFlight, maxCallsQueued, continueGraceMs, maxWorkers } = limits;
+  const isolation = isolationFor(registry, { toolsFile, maxWorkers, log });
   const executor = createExecutor({
     registry,
     journal,
@@ -67,6 +75,8 @@ export function createToolPort(
     slots: { inFlight: maxCallsInFlight, queued: maxCallsQueued },
     enforceBudgets: definition.enforceBudgets,
     continueGraceMs,
+    isolate: isolation?.run,
+    release: isolation?.close,
     // A call's record repeats its arguments and its name: leave room for them.
     maxResultBytes: maxMessageBytes - Math.min(2 ** 20, maxMessageBytes / 16),
   });

@@ -38,7 +38,7 @@ export async function runServe(
   const end = awaitEnd(exitWithParent, own, log, () => isListening);
   const definition = await loadToolsFile(file);
   const config = readServeConfig(flags, process.env, definition.limits);
-  const port = createToolPort(definition, { limits: config.limits, log });
+  const port = createToolPort(definition, { limits: config.limits, log, toolsFile: file });
   for (const warning of port.registry.warnings) log("warn", "tool_warning", { warning });
   const place = await listen(port, config);
   isListening = true;
@@ -56,13 +56,14 @@ export async function runServe(
   return exitCodes.ok;
 }
 
-/** Serves a definition on a private socket of this process, for one command. */
+/** Serves the definition of a tools file on a private socket of this process, for one command. */
 export async function servePrivately(
   definition: ToolsDefinition,
+  toolsFile: string,
   err: Screen,
 ): Promise<{ readonly address: string; close(): Promise<void> }> {
   const log = createScreenLog(err, "warn");
-  const port = createToolPort(definition, { log });
+  const port = createToolPort(definition, { log, toolsFile });
   for (const warning of port.registry.warnings) log("warn", "tool_warning", { warning });
   const folder = makePrivateFolder();
   const server = await serve(port, { address: `unix:${join(folder.path, "port.sock")}` });

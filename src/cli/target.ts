@@ -28,7 +28,7 @@ export async function withPort(
     if (flags.address !== undefined) {
       throw new ConfigurationError("--tools and --address both say where the tools are: give one");
     }
-    const served = await servePrivately(await loadToolsFile(flags.tools), io.err);
+    const served = await servePrivately(await loadToolsFile(flags.tools), flags.tools, io.err);
     const client = connect({ address: served.address });
     try {
       return await use(client);

@@ -9,6 +9,8 @@ export interface Limits {
   readonly maxCallsInFlight: number;
   /** How many calls may wait; more are the fault `OVERLOADED`. */
   readonly maxCallsQueued: number;
+  /** How many worker threads isolated tools run in, and so how many isolated calls run at once. */
+  readonly maxWorkers: number;
   /** How long calls in flight may go on while the process shuts down, in milliseconds. */
   readonly drainGraceMs: number;
   /** How long a call outlives a lost connection where its caller asked for it, in milliseconds. */
@@ -40,6 +42,13 @@ export const limitSettings: { readonly [Key in keyof Limits]: Setting<number> } 
     16_384,
     [0, 1_000_000],
     "how many calls may wait; more are refused as OVERLOADED",
+  ),
+  maxWorkers: integer(
+    "--max-workers <threads>",
+    "TOOLPORT_MAX_WORKERS",
+    4,
+    [1, 1024],
+    "how many worker threads isolated tools run in, one call each at a time",
   ),
   drainGraceMs: integer(
     "--drain-grace-ms <ms>",

@@ -42,6 +42,8 @@ export interface ExecutorOptions {
   readonly maxChunkedBytes?: number | undefined;
   readonly spill?: CallSettings["spill"];
   readonly isolate?: CallSettings["isolate"];
+  /** Ends what runs isolated bodies; `drain` awaits it once the signals of what still ran have fired. */
+  readonly release?: (() => Promise<void>) | undefined;
 }
 
 /** The live run that a call is made on. */
@@ -78,6 +80,7 @@ class CallExecutor implements RunExecutor {
   readonly #slots: Slots;
   readonly #budgets: Budgets | undefined;
   readonly #settings: CallSettings;
+  readonly #release: (() => Promise<void>) | undefined;
   readonly #calls = new Set<Call>();
   readonly #byKey = new Map<string, Call>();
   #isDraining = false;
@@ -86,6 +89,7 @@ class CallExecutor implements RunExecutor {
 
   constructor(options: ExecutorOptions) {
     this.#registry = options.registry;
+    this.#release = options.release;
     this.#journal = options.journal;
     this.#log = options.log ?? silent;
     this.#slots = new Slots(options.slots ?? { inFlight: 16_384, queued: 16_384 });
@@ -137,6 +141,7 @@ class CallExecutor implements RunExecutor {
     for (const call of this.#calls) call.abort();
     // Signals have fired; what honours them needs a moment to say so, and the journal to write.
     await this.#within(Math.min(250, graceMs), () => this.#calls.size === 0);
+    await this.#release?.();
     this.#isClosed = true;
   }
 

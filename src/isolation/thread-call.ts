@@ -37,6 +37,7 @@ export class ThreadCall {
   readonly seq: number;
   readonly #message: CallMessage;
   readonly #hooks: ThreadCallHooks;
+  readonly #tool: Tool;
   readonly #signal: PolledSignal;
   readonly #questions = new Map<number, Question>();
   #isRunLive = true;
@@ -46,13 +47,17 @@ export class ThreadCall {
   constructor(message: CallMessage, tool: Tool, hooks: ThreadCallHooks) {
     this.seq = message.seq;
     this.#message = message;
+    this.#tool = tool;
     this.#hooks = hooks;
     this.#signal = new PolledSignal(() => {
       if (!this.#hasEnded && hooks.isOver()) hooks.receive();
     });
-    const { request, principal, attempt } = message.origin;
-    Object.freeze(request.metadata);
-    const { outlet } = hooks;
+  }
+
+  /** Runs the body; it may hear of its abort before this returns. */
+  start(): void {
+    const { request, principal, attempt } = this.#message.origin;
+    const { outlet } = this.#hooks;
     const isDone = (): boolean => this.#hasEnded || this.#signal.cause !== undefined;
     const room = (): Promise<void> | undefined => (isDone() ? undefined : outlet.room());
     const context = new CallContext(request, principal, attempt, this.#runContext(), this.#signal, {
@@ -61,12 +66,11 @@ export class ThreadCall {
       },
       room,
     });
-    this.#body = runBody(() => runInTool(request.name, () => start(tool, context)), {
+    this.#body = runBody(() => runInTool(request.name, () => start(this.#tool, context)), {
       yielded: (value) => context.send(outputEvent(value)),
       room,
       settled: (end) => this.#settle(end),
     });
-    // It may have heard of its abort while it started.
     if (this.#signal.cause) this.#body.stop();
   }
 

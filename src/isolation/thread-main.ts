@@ -58,8 +58,7 @@ class ThreadServer {
     const tool = this.#registry.get(name);
     // Of the same digest, so the tool is there.
     if (!tool || !this.#flow.claim(seq)) return;
-    this.#call = undefined;
-    this.#call = new ThreadCall(message, tool, {
+    const call = new ThreadCall(message, tool, {
       outlet: this.#outlet,
       ask: (question, asked, payloadJson) => {
         this.#say({ kind: "ask", seq, question, name: asked, payloadJson });
@@ -68,6 +67,9 @@ class ThreadServer {
       isOver: () => this.#flow.isOver(seq),
       receive: () => this.#receiveWaiting(),
     });
+    // Known before it starts: a body that never yields is told of its abort all the same.
+    this.#call = call;
+    call.start();
   }
 
   #receiveWaiting(): void {
