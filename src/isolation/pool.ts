@@ -99,7 +99,7 @@ export class Pool {
     this.#goneWaiters.push(resolve);
     const timer = setTimeout(() => {
       // It waits in the system, where nothing reaches it; it must not keep the process up.
-      for (const { thread } of this.#seats.values()) thread.hold(false);
+      for (const { thread } of this.#seats.values()) thread.letGo();
       this.#options.log("warn", "thread_stuck", { threads: this.#seats.size });
       resolve();
     }, closeMs);
@@ -115,7 +115,7 @@ export class Pool {
       if (!call) return;
       clearTimeout(seat.idle);
       seat.call = call;
-      seat.thread.hold(true);
+      seat.thread.setBusy(true);
       call.start(seat.thread);
     }
   }
@@ -174,7 +174,7 @@ export class Pool {
   #rest(seat: Seat): void {
     if (seat.isLeaving) return;
     if (this.#isClosed) return this.#leave(seat);
-    seat.thread.hold(false);
+    seat.thread.setBusy(false);
     seat.idle = setTimeout(() => this.#leave(seat), this.#options.idleMs).unref();
     return undefined;
   }

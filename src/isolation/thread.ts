@@ -7,6 +7,7 @@ import {
 import type { ResourceLimits } from "node:worker_threads";
 
 import { describeError } from "../execution/describe-error.ts";
+import { noteBusyThread } from "../internal/busy-threads.ts";
 import { after, type Timer } from "../internal/timers.ts";
 import { Flow } from "./flow.ts";
 import type { FromThread, ThreadSetup, ToThread } from "./protocol.ts";
@@ -95,12 +96,19 @@ export class Thread {
     this.#port.postMessage(message);
   }
 
-  /** Whether the process stays up for the thread. */
-  hold(isHeld: boolean): void {
-    for (const end of [this.#worker, this.#port]) {
-      if (isHeld) end.ref();
-      else end.unref();
-    }
+  /** Says whether it has a call, for which the process stays up. */
+  setBusy(isBusy: boolean): void {
+    noteBusyThread(this, isBusy);
+    if (!isBusy) return this.letGo();
+    this.#worker.ref();
+    this.#port.ref();
+    return undefined;
+  }
+
+  /** The process does not stay up for it any more. */
+  letGo(): void {
+    this.#worker.unref();
+    this.#port.unref();
   }
 
   /** Lets an idle thread end by itself, its `exit` handlers included. */
@@ -140,6 +148,7 @@ export class Thread {
       this.#receive(next.message);
     }
     this.#port.close();
+    noteBusyThread(this, false);
     this.#hooks.gone(this.#cause ?? `ended with exit code ${code}`);
   }
 

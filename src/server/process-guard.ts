@@ -1,4 +1,5 @@
 import process from "node:process";
+import { hasBusyThreads } from "../internal/busy-threads.ts";
 import { currentTool } from "../internal/current-tool.ts";
 import type { Log } from "../internal/log.ts";
 
@@ -6,7 +7,10 @@ import type { Log } from "../internal/log.ts";
 export interface ProcessGuard {
   /** Writes to the real standard output. */
   writeStdout(text: string): void;
-  /** Ends the process; while the guard stands, `process.exit` is refused. */
+  /**
+   * Ends the process; while the guard stands, `process.exit` is refused. Where a worker thread could
+   * not be ended, nothing but SIGKILL ends the process before that thread comes back.
+   */
   exit(code: number): never;
   /** Gives everything back as it was. Idempotent. */
   release(): void;
@@ -57,6 +61,7 @@ export function guardProcess(log: Log): ProcessGuard {
     },
     exit(code) {
       release();
+      if (hasBusyThreads()) process.kill(process.pid, "SIGKILL");
       return process.exit(code);
     },
     release,
