@@ -3,16 +3,16 @@ import type { RunContext } from "../domain/run.ts";
 import type { Tool } from "../domain/tool.ts";
 import { ToolPortError } from "../errors.ts";
 import { runInTool } from "../internal/current-tool.ts";
-import type { Log } from "../internal/log.ts";
 import { after, type Timer } from "../internal/timers.ts";
 import { type BodyEnd, type RunningBody, runBody } from "./body.ts";
 import { CallerQueue } from "./caller-queue.ts";
 import { type AbortCause, CallContext, LazySignal, outputEvent } from "./context.ts";
-import { describeError, type Failure, failure, isAbortError } from "./describe-error.ts";
+import { type Failure, failure, isAbortError } from "./describe-error.ts";
 import type { CallEnd, Caller, Ticket } from "./port.ts";
 import type { CallRecord } from "./call-record.ts";
-import { type Rendered, renderAtOnce, renderResult } from "./render-result.ts";
+import { type Attempt, concluded, failed, fitting, type ResultLimits } from "./make-outcome.ts";
 import type { Slot } from "./slots.ts";
+import { TimeLimit } from "./time-limit.ts";
 
 // The life of one call:
 //
@@ -39,16 +39,9 @@ interface Link {
 }
 
 /** What every call of an executor shares. */
-export interface CallSettings {
-  readonly log: Log;
+export interface CallSettings extends ResultLimits {
   /** How long a call goes on for callers that lost their connection, in milliseconds. */
   readonly continueGraceMs: number;
-  /** The largest result, in bytes, that a caller without `acceptChunks` can be sent. */
-  readonly maxResultBytes: number;
-  /** The largest result that can be held and sent in chunks, in bytes. */
-  readonly maxChunkedBytes: number;
-  /** Puts a result over the limit into a file; absent: it is refused. */
-  readonly spill: ((rendered: Rendered) => Promise<Rendered>) | undefined;
   /** Runs the body of an isolated tool. */
   readonly isolate: ((tool: Tool, args: unknown, context: CallContext) => unknown) | undefined;
 }
@@ -79,9 +72,8 @@ export class Call {
   #body: RunningBody | undefined;
   #isSettled = true;
   #startedAt = 0;
-  #extendedAt = 0;
   #attempt = 0;
-  #limit: Timer | undefined;
+  #limit: TimeLimit | undefined;
   #grace: Timer | undefined;
   #roomWaiters: (() => void)[] = [];
   readonly #endListeners: (() => void)[] = [];
@@ -151,7 +143,8 @@ export class Call {
     if (this.#state !== "admitted") return;
     this.#tell({
       kind: "outcome",
-      outcome: "ok" in outcome ? outcome : this.#failed(outcome, this.#admittedAt),
+      outcome:
+        "ok" in outcome ? outcome : failed(outcome, { startedAt: this.#admittedAt, attempt: 0 }),
     });
   }
 
@@ -180,8 +173,16 @@ export class Call {
     this.#attempt = attempt;
     this.#isSettled = false;
     this.#startedAt = performance.now();
-    this.#extendedAt = this.#startedAt;
-    this.#watchLimit();
+    const { timeoutMs, maxTimeoutMs } = tool.limits;
+    this.#limit = new TimeLimit(
+      {
+        requestMs: this.request.timeoutMs,
+        toolMs: timeoutMs ?? undefined,
+        capMs: maxTimeoutMs ?? undefined,
+      },
+      this.#startedAt,
+      (allowedMs) => this.#stopBody("timeout", timedOut(this.request.name, allowedMs)),
+    );
     const room = () => this.#room();
     const emit = (event: CallEvent) => this.#emit(event);
     const context = new CallContext(this.request, principal, attempt, run, this.#signal, {
@@ -292,24 +293,12 @@ export class Call {
     if (this.#isSettled) this.#slot?.release();
     for (const link of this.#links) {
       link.deadline?.stop();
-      link.queue.end(this.#fitting(end, link.request));
+      link.queue.end(fitting(end, link.request, this.#settings));
     }
     this.#links.clear();
     this.#makeRoom();
     this.#watcher.over(this);
     void this.#end();
-  }
-
-  /** A result over the message limit is another outcome for a caller that takes no chunks. */
-  #fitting(end: CallEnd, request: CallRequest): CallEnd {
-    if (end.kind === "fault" || !end.outcome.ok || request.acceptChunks) return end;
-    const { outcome } = end;
-    const bytes = sizeOf(outcome);
-    if (bytes <= this.#settings.maxResultBytes) return end;
-    const { durationMs, attempt, replayed } = outcome;
-    const tooLarge = this.#tooLarge(bytes, this.#settings.maxResultBytes);
-    const refused = { ok: false, ...tooLarge, content: [], durationMs, attempt, replayed } as const;
-    return { kind: "outcome", outcome: refused };
   }
 
   async #end(): Promise<void> {
@@ -328,21 +317,19 @@ export class Call {
       this.#settings.log("debug", "late event dropped", { tool: this.request.name });
       return;
     }
-    if (event.kind === "progress") this.#extendedAt = performance.now();
+    if (event.kind === "progress") this.#limit?.extend();
     for (const link of this.#links) {
       if (link.queue.offer(event)) continue;
-      this.#signal.abort("overflow");
-      this.#body?.stop();
-      this.#close(
-        this.#failed(
-          failure(
-            "RESULT_TOO_LARGE",
-            `the output of ${JSON.stringify(this.request.name)} ran too far ahead of its reader; let the tool await output()`,
-          ),
-        ),
-      );
+      this.#stopBody("overflow", overflow(this.request.name));
       return;
     }
+  }
+
+  /** Ends the call with a failure that is not the body's own. */
+  #stopBody(cause: AbortCause, reason: Failure): void {
+    this.#signal.abort(cause);
+    this.#body?.stop();
+    this.#close(failed(reason, this.#ran));
   }
 
   #room(): Promise<void> | undefined {
@@ -387,55 +374,14 @@ export class Call {
   }
 
   #conclude(end: BodyEnd, done: (outcome: Outcome) => void): void {
-    if (!end.ok) return done(this.#failed(describeError(end.thrown)));
-    const rendered = renderAtOnce(this.request.name, end.value);
-    if (rendered && !this.#isTooLarge(rendered)) return done(this.#succeeded(rendered));
-    void this.#renderSlowly(rendered ?? renderResult(this.request.name, end.value)).then(done);
-    return undefined;
+    const largeResults = this.#tool?.limits.largeResults ?? "refuse";
+    const outcome = concluded(end, this.request, this.#ran, largeResults, this.#settings);
+    if (outcome instanceof Promise) void outcome.then(done);
+    else done(outcome);
   }
 
-  async #renderSlowly(pending: Rendered | Failure | Promise<Rendered | Failure>): Promise<Outcome> {
-    const rendered = await pending;
-    if (!this.#isTooLarge(rendered)) return this.#succeeded(rendered);
-    if (this.#tool?.limits.largeResults === "spill" && this.#settings.spill) {
-      try {
-        return this.#succeeded(await this.#settings.spill(rendered as Rendered));
-      } catch (error) {
-        this.#settings.log("error", "spilling a result failed", { error });
-      }
-    }
-    return this.#failed(this.#tooLarge(sizeOf(rendered as Rendered), this.#maxBytes()));
-  }
-
-  #isTooLarge(rendered: Rendered | Failure): boolean {
-    return !("errorKind" in rendered) && sizeOf(rendered) > this.#maxBytes();
-  }
-
-  #maxBytes(): number {
-    const { maxChunkedBytes, maxResultBytes } = this.#settings;
-    return this.request.acceptChunks ? maxChunkedBytes : maxResultBytes;
-  }
-
-  #tooLarge(bytes: number, max: number): Failure {
-    return failure(
-      "RESULT_TOO_LARGE",
-      `the result of ${JSON.stringify(this.request.name)} has ${bytes} bytes, ${max} are allowed`,
-    );
-  }
-
-  #succeeded(rendered: Rendered | Failure): Outcome {
-    if ("errorKind" in rendered) return this.#failed(rendered);
-    return { ok: true, ...rendered, ...this.#measures(this.#startedAt) };
-  }
-
-  #failed(reason: Failure, since: number = this.#startedAt): Outcome {
-    return { ok: false, ...reason, content: [], ...this.#measures(since) };
-  }
-
-  #measures(since: number): { durationMs: number; attempt: number; replayed: false } {
-    // Never 0 by a coarse clock: that would say that nothing ran.
-    const durationMs = Math.max(performance.now() - since, 0.001);
-    return { durationMs, attempt: this.#attempt, replayed: false };
+  get #ran(): Attempt {
+    return { startedAt: this.#startedAt, attempt: this.#attempt };
   }
 
   // The end
@@ -465,37 +411,6 @@ export class Call {
     return undefined;
   }
 
-  // Time
-
-  #watchLimit(): void {
-    const due = this.#dueAt();
-    if (due === Infinity) return;
-    this.#limit = after(due - performance.now(), () => {
-      if (this.#dueAt() > performance.now()) return this.#watchLimit();
-      const allowed = Math.round(this.#dueAt() - this.#startedAt);
-      this.#signal.abort("timeout");
-      this.#body?.stop();
-      this.#close(
-        this.#failed(
-          failure(
-            "TIMED_OUT",
-            `${JSON.stringify(this.request.name)} did not end within ${allowed} ms`,
-          ),
-        ),
-      );
-      return undefined;
-    });
-  }
-
-  /** When the time limit passes: the request's from the start, the tool's own from its progress. */
-  #dueAt(): number {
-    const { timeoutMs = null, maxTimeoutMs = null } = this.#tool?.limits ?? {};
-    const asked = this.#startedAt + (this.request.timeoutMs ?? Infinity);
-    if (timeoutMs === null) return Math.min(asked, this.#startedAt + (maxTimeoutMs ?? Infinity));
-    const cap = this.#startedAt + Math.max(maxTimeoutMs ?? timeoutMs, timeoutMs);
-    return Math.min(asked, this.#extendedAt + timeoutMs, cap);
-  }
-
   #stopWatching(): void {
     this.#limit?.stop();
     this.#grace?.stop();
@@ -505,12 +420,13 @@ export class Call {
   }
 }
 
-/** About how many bytes a result takes on the wire. */
-function sizeOf(rendered: Omit<Rendered, "content"> & Pick<Rendered, "content">): number {
-  let bytes = Buffer.byteLength(rendered.result);
-  if (rendered.structuredJson !== undefined && rendered.structuredJson !== rendered.result) {
-    bytes += Buffer.byteLength(rendered.structuredJson);
-  } else if (rendered.structuredJson !== undefined) bytes *= 2;
-  for (const part of rendered.content) bytes += part.data?.byteLength ?? 0;
-  return bytes;
+function timedOut(name: string, allowedMs: number): Failure {
+  return failure("TIMED_OUT", `${JSON.stringify(name)} did not end within ${allowedMs} ms`);
+}
+
+function overflow(name: string): Failure {
+  return failure(
+    "RESULT_TOO_LARGE",
+    `the output of ${JSON.stringify(name)} ran too far ahead of its reader; let the tool await output()`,
+  );
 }
