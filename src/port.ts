@@ -81,7 +81,7 @@ export function createToolPort(
     maxResultBytes: maxMessageBytes - Math.min(2 ** 20, maxMessageBytes / 16),
   });
   const runs = createRuns({ executor, digest: registry.digest, journal, log, continueGraceMs });
-  const features = journal ? ["journal"] : [];
+  const features = journal ? [journal.isDurable ? "journal" : "journal-memory"] : [];
   return Object.freeze({
     registry,
     selector,

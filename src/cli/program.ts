@@ -1,16 +1,16 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command } from "commander";
 
 import { limitSettings } from "../config/limits.ts";
 import { serveSettings } from "../config/serve-config.ts";
-import { helpText, type Setting } from "../config/settings.ts";
 import { version } from "../config/version.ts";
-import { ConfigurationError } from "../errors.ts";
 import { guardProcess } from "../server/process-guard.ts";
 import { type CallFlags, runCall } from "./call.ts";
 import { runCheck } from "./check.ts";
 import { Console } from "./console.ts";
 import { exitCodes, failureOf } from "./failure.ts";
+import { addJournalCommands } from "./journal-commands.ts";
 import { type ManifestFlags, runManifest } from "./manifest.ts";
+import { formOf, optionOf, type OutputFlags, outputOption, wholeNumber } from "./options.ts";
 import { type SelectFlags, runSelect } from "./select.ts";
 import { type CommandProcess, runServe } from "./serve.ts";
 import { Signals } from "./signals.ts";
@@ -161,25 +161,14 @@ function buildProgram(own: CommandProcess, done: (exitCode: number) => void): Co
       done(await withPort(flags, io, (client) => runSelect(client, io, flags)));
     });
 
+  addJournalCommands(program, consoleFor, done);
   return program;
-}
-
-interface OutputFlags {
-  readonly output?: OutputForm;
-  readonly json?: boolean;
 }
 
 interface CallOutputFlags {
   readonly output?: OutputForm;
   /** Arguments, or true for JSON output. */
   readonly json?: string | true;
-}
-
-function formOf(flags: OutputFlags): OutputForm | undefined {
-  if (flags.json === true && flags.output === "text") {
-    throw new ConfigurationError("--json contradicts --output text: give one of the two");
-  }
-  return flags.json === true ? "json" : flags.output;
 }
 
 function withTarget(command: Command): Command {
@@ -191,22 +180,6 @@ function withTarget(command: Command): Command {
       "the file with its token (env: TOOLPORT_TOKEN_FILE, TOOLPORT_TOKEN)",
     )
     .addOption(outputOption());
-}
-
-function outputOption(): Option {
-  return new Option(
-    "-o, --output <form>",
-    "text for people or json for programs (default: text on a terminal, else json)",
-  ).choices(["text", "json"]);
-}
-
-function optionOf(setting: Setting<string | number | boolean | undefined>): Option {
-  return new Option(setting.flag, helpText(setting));
-}
-
-function wholeNumber(text: string): number {
-  if (/^\d{1,10}$/u.test(text)) return Number(text);
-  throw new InvalidArgumentError("It is not a whole number.");
 }
 
 /** The first signal cancels the call, a second one ends the process. */
@@ -234,6 +207,7 @@ Start here:
   toolport manifest --tools tools.ts             what does it offer?
   toolport call NAME key=value --tools tools.ts  try one
   toolport serve tools.ts                        let kernels call them
+  toolport serve tools.ts --journal calls.db     and never run a call twice
 
 Exit codes: 0 done, 1 a call failed or no sidecar answered, 2 bad configuration
 or usage. NO_COLOR is honoured.`;

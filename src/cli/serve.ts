@@ -10,6 +10,7 @@ import { serve } from "../serve-port.ts";
 import type { ProcessGuard } from "../server/process-guard.ts";
 import type { ToolPortServer } from "../server/serve.ts";
 import { exitCodes } from "./failure.ts";
+import { openJournal } from "./open-journal.ts";
 import { watchParent } from "./parent-watch.ts";
 import { makePrivateFolder } from "./private-folder.ts";
 import { createScreenLog } from "./screen-log.ts";
@@ -38,7 +39,8 @@ export async function runServe(
   const end = awaitEnd(exitWithParent, own, log, () => isListening);
   const definition = await loadToolsFile(file);
   const config = readServeConfig(flags, process.env, definition.limits);
-  const port = createToolPort(definition, { limits: config.limits, log, toolsFile: file });
+  const journal = await openJournal(config, log);
+  const port = createToolPort(definition, { limits: config.limits, journal, log, toolsFile: file });
   for (const warning of port.registry.warnings) log("warn", "tool_warning", { warning });
   const place = await listen(port, config);
   isListening = true;
@@ -51,6 +53,7 @@ export async function runServe(
   const { why, graceMs } = await end;
   log("info", "draining", { why, calls: port.executor.inFlight });
   await place.server.close(graceMs ?? config.limits.drainGraceMs);
+  await journal?.close();
   place.release();
   log("info", "stopped");
   return exitCodes.ok;

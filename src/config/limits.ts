@@ -15,6 +15,13 @@ export interface Limits {
   readonly drainGraceMs: number;
   /** How long a call outlives a lost connection where its caller asked for it, in milliseconds. */
   readonly continueGraceMs: number;
+  /** How long `toolport serve` keeps a run's records after their last use, in milliseconds. */
+  readonly journalRetentionMs: number;
+  /**
+   * How much the records of `toolport serve` may take, in bytes; 0 is 256 MiB for a journal in
+   * memory and no bound for one in a file.
+   */
+  readonly journalMaxBytes: number;
 }
 
 const day = 24 * 60 * 60_000;
@@ -64,6 +71,23 @@ export const limitSettings: { readonly [Key in keyof Limits]: Setting<number> } 
     [0, day],
     "how long a call outlives a lost connection where its caller asked for that",
   ),
+  journalRetentionMs: integer(
+    "--journal-retention-ms <ms>",
+    "TOOLPORT_JOURNAL_RETENTION_MS",
+    day,
+    [1000, 3660 * day],
+    "how long the records of a run are kept after their last use",
+  ),
+  journalMaxBytes: Object.freeze({
+    ...integer(
+      "--journal-max-bytes <bytes>",
+      "TOOLPORT_JOURNAL_MAX_BYTES",
+      0,
+      [0, Number.MAX_SAFE_INTEGER],
+      "how much its records may take",
+    ),
+    fallbackText: "0: 256 MiB in memory, no bound in a file",
+  }),
 });
 
 const keys = Object.keys(limitSettings) as (keyof Limits)[];

@@ -21,6 +21,7 @@ export interface ServeConfig {
   readonly tokenFile: string | undefined;
   /** TCP without a token was asked for by name. */
   readonly insecureNoAuth: boolean;
+  readonly journal: JournalConfig;
   /** End when standard input closes or the parent process dies. */
   readonly exitWithParent: boolean;
   /** What is logged: this level and the graver ones. */
@@ -28,11 +29,18 @@ export interface ServeConfig {
   readonly limits: Limits;
 }
 
+/** Where claims and outcomes are kept: nowhere, in the process, or in a file that outlives it. */
+export type JournalConfig =
+  | { readonly kind: "none" }
+  | { readonly kind: "memory" }
+  | { readonly kind: "file"; readonly path: string };
+
 /** The settings of `serve` beside the limits. */
 export const serveSettings: {
   readonly address: Setting<string | undefined>;
   readonly tokenFile: Setting<string | undefined>;
   readonly insecureNoAuth: Setting<boolean>;
+  readonly journal: Setting<string | undefined>;
   readonly exitWithParent: Setting<boolean>;
   readonly logLevel: Setting<LogLevel>;
 } = Object.freeze({
@@ -52,6 +60,12 @@ export const serveSettings: {
     "--insecure-no-auth",
     "TOOLPORT_INSECURE_NO_AUTH",
     "serve TCP without a token: anyone who reaches the port can run the tools",
+  ),
+  journal: text(
+    "--journal <file>",
+    "TOOLPORT_JOURNAL",
+    "where the calls of a run and their outcomes are kept, so that none starts twice: a file, which outlives the process; memory; or none",
+    "memory",
   ),
   exitWithParent: toggle(
     "--exit-with-parent",
@@ -92,10 +106,16 @@ export function readServeConfig(
     token,
     tokenFile,
     insecureNoAuth,
+    journal: journalIn(readSetting(serveSettings.journal, flags, env)),
     exitWithParent: readSetting(serveSettings.exitWithParent, flags, env),
     logLevel: readSetting(serveSettings.logLevel, flags, env),
     limits: resolveLimits(stated, flags, env),
   });
+}
+
+function journalIn(where: string | undefined): JournalConfig {
+  if (where === undefined || where === "memory") return { kind: "memory" };
+  return where === "none" ? { kind: "none" } : { kind: "file", path: where };
 }
 
 /** @throws ConfigurationError for what is neither `unix:/path` nor `host:port` */

@@ -33,7 +33,7 @@ export function takeOwnerLock(path: string, graceMs: number): OwnerLock {
     if (sqliteCode(error) !== "BUSY") throw error;
     throw new ConfigurationError(
       `the journal ${path} belongs to ${readHolder(ownerPath)}; ` +
-        `stop that process, or give this one a journal of its own`,
+        `stop that process first, or name another journal`,
     );
   }
   rmSync(ownerPath, { force: true });
