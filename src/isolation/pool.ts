@@ -5,10 +5,10 @@ import type { IsolatedCall } from "./isolated-call.ts";
 import type { FromThread } from "./protocol.ts";
 import { Thread, type ThreadOptions } from "./thread.ts";
 
-// A pool of this package's own. The libraries for it were measured (bench/isolation.ts) and take
-// longer a call, since what crosses during a call needs a channel of its own each time. Above all
-// they settle an aborted call when they tell its thread to end, not when it has ended, which would
-// let a second attempt of a call start beside the first; one of them never settles a call whose
+// A pool of this package's own. With piscina 5.3 or tinypool 2.2 a call takes about twice as long
+// (bench/isolation.ts), since what crosses during a call needs a channel of its own each time. Above
+// all they settle an aborted call when they tell its thread to end, not when it has ended, which
+// would let a second attempt of a call start beside the first; tinypool never settles a call whose
 // thread exits; and neither can take a call back that a blocked thread has not begun.
 //
 // I1  A thread has at most one call; a call at most one thread.
@@ -80,6 +80,7 @@ export class Pool {
       if (seat.call !== call) continue;
       seat.call = undefined;
       seat.isLeaving = true;
+      this.#options.log("warn", "thread_blocked");
     }
     if (this.#isClosed) return call.drop();
     this.#waiting.unshift(call);

@@ -1,16 +1,17 @@
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 
 import test from "ava";
 
 import { connect } from "../../src/client/index.ts";
-import { until, Workplace } from "../cli/lib/run-cli.ts";
+import { ended, until, Workplace } from "../cli/lib/run-cli.ts";
 
 const place = new Workplace();
 test.after.always(() => place.remove());
 
 const fifo = join(place.path, "fifo");
-execFileSync("mkfifo", [fifo]);
+test.before(async () => {
+  await ended(place.shell(`mkfifo '${fifo}'`));
+});
 const tools = place.write(
   "tools.mjs",
   `import { readFileSync } from "node:fs";
@@ -52,10 +53,10 @@ test.serial("a tool that spins for ever holds up neither its sidecar nor its end
   const client = connect({ address: sidecar.ready.address });
   const spinning = client.execute({ name: "spins" });
   await spinning[Symbol.asyncIterator]().next();
-  const ended = t.throwsAsync(spinning.result, { code: "DRAINING" });
+  const drained = t.throwsAsync(spinning.result, { code: "DRAINING" });
   t.is((await client.execute({ name: "prints" }).result).result, "quiet");
   t.is(await sidecar.stop(), 0);
-  await ended;
+  await drained;
   client.close();
 });
 
@@ -64,11 +65,11 @@ test.serial("a thread that waits in the system does not hold up the end", async 
   const client = connect({ address: sidecar.ready.address });
   const stuck = client.execute({ name: "stuck" });
   await stuck[Symbol.asyncIterator]().next();
-  const ended = t.throwsAsync(stuck.result, { code: "DRAINING" });
+  const drained = t.throwsAsync(stuck.result, { code: "DRAINING" });
   void sidecar.stop();
   await until(() => sidecar.child.exitCode !== null || sidecar.child.signalCode !== null);
   t.is(sidecar.child.signalCode, "SIGKILL");
   t.regex(sidecar.output().stderr, /thread_stuck/u);
-  await ended;
+  await drained;
   client.close();
 });
