@@ -10,6 +10,7 @@ import { isolationFor } from "./isolation/isolation.ts";
 import type { Journal } from "./journal/journal.ts";
 import { buildRegistry, type BuiltRegistry } from "./registry/build-registry.ts";
 import { createSelector, type Selector } from "./selection/selector.ts";
+import { createSpillFolder } from "./spill/spill-folder.ts";
 
 /** What a tool port is made with beside its definition. */
 export interface ToolPortOptions {
@@ -22,6 +23,11 @@ export interface ToolPortOptions {
    * with isolated tools needs it.
    */
   readonly toolsFile?: string | URL | undefined;
+  /**
+   * Where the results of tools with `largeResults: "spill"` go once they are over the message limit;
+   * left out: a temporary folder, which goes with the process.
+   */
+  readonly resultsFolder?: string | undefined;
   /** Takes what happens; left out: nobody is told. */
   readonly log?: Log | undefined;
 }
@@ -68,6 +74,7 @@ export function createToolPort(
   const selector = createSelector(definition.selection);
   const { maxMessageBytes, maxCallsInFlight, maxCallsQueued, continueGraceMs, maxWorkers } = limits;
   const isolation = isolationFor(registry, { toolsFile, maxWorkers, log });
+  const spillFolder = createSpillFolder({ folder: options.resultsFolder, journal, log });
   const executor = createExecutor({
     registry,
     journal,
@@ -76,7 +83,11 @@ export function createToolPort(
     enforceBudgets: definition.enforceBudgets,
     continueGraceMs,
     isolate: isolation?.run,
-    release: isolation?.close,
+    spill: (rendered, request) => spillFolder.spill(rendered, request),
+    release: async () => {
+      await isolation?.close();
+      await spillFolder.close();
+    },
     // A call's record repeats its arguments and its name: leave room for them.
     maxResultBytes: maxMessageBytes - Math.min(2 ** 20, maxMessageBytes / 16),
   });

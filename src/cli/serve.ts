@@ -40,7 +40,14 @@ export async function runServe(
   const definition = await loadToolsFile(file);
   const config = readServeConfig(flags, process.env, definition.limits);
   const journal = await openJournal(config, log);
-  const port = createToolPort(definition, { limits: config.limits, journal, log, toolsFile: file });
+  const port = createToolPort(definition, {
+    limits: config.limits,
+    journal,
+    resultsFolder:
+      config.journal.kind === "file" ? `${resolve(config.journal.path)}.results` : undefined,
+    log,
+    toolsFile: file,
+  });
   for (const warning of port.registry.warnings) log("warn", "tool_warning", { warning });
   const place = await listen(port, config);
   isListening = true;

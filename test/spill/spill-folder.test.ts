@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import test from "ava";
+import { createToolPort, defineTool, defineTools } from "../../src/index.ts";
 import { silent } from "../../src/internal/log.ts";
 import { memoryJournal } from "../../src/journal/memory.ts";
 import { createSpillFolder } from "../../src/spill/spill-folder.ts";
@@ -81,4 +82,19 @@ test("the files of a recorded run outlive the process and go with its records", 
   await later.sweep();
   t.false(existsSync(path));
   await later.close();
+});
+
+test("a port made of a definition spills what its message limit does not let through", async (t) => {
+  const port = createToolPort(
+    defineTools({
+      tools: [
+        defineTool({ name: "t", description: "d", largeResults: "spill", execute: () => large }),
+      ],
+    }),
+    { limits: { maxMessageBytes: 128 << 10 } },
+  );
+  const outcome = await ask(port.executor, requestOf("t")).outcome();
+  t.is(readFileSync(fileURLToPath(outcome.content[0]?.uri ?? ""), "utf8"), large);
+  await port.executor.drain(0);
+  t.false(existsSync(fileURLToPath(outcome.content[0]?.uri ?? "")));
 });
