@@ -23,6 +23,8 @@ import { type Slot, type SlotLimits, Slots } from "./slots.ts";
 // I2  Unknown tools, invalid arguments, and refusals by the queue leave no record.
 // I3  After each wait the call may have lost every caller; then nothing more is started, and what
 //     was taken (budget, slot, claim) is given back.
+// I4  A key is looked up only when no claim of it is being made or given back: a caller that has
+//     left does not wait for that, and the next one must not take it for a call that is lost.
 
 /** What an executor needs; everything else has a default. */
 export interface ExecutorOptions {
@@ -83,6 +85,8 @@ class CallExecutor implements RunExecutor {
   readonly #release: (() => Promise<void>) | undefined;
   readonly #calls = new Set<Call>();
   readonly #byKey = new Map<string, Call>();
+  /** The keys that are being claimed or given back, each with what resolves when that is over. */
+  readonly #claims = new Map<string, Promise<void>>();
   #isDraining = false;
   #isClosed = false;
   readonly #quietWaiters = new Set<() => void>();
@@ -210,7 +214,7 @@ class CallExecutor implements RunExecutor {
     run: CallRun | undefined,
   ): Ticket {
     const digest = callDigest(request.name, request.argumentsJson);
-    const key = JSON.stringify([caller.principal, request.runId, request.callId]);
+    const key = keyText({ principal: caller.principal, ...request });
     const current = this.#byKey.get(key);
     if (current && current.digest !== digest && (current.isJoinable || this.#journal)) {
       caller.end({ kind: "fault", fault: reused(request) });
@@ -233,6 +237,7 @@ class CallExecutor implements RunExecutor {
       // A second attempt starts only when the first has really ended; without one, nothing is
       // gained by waiting.
       if (previous) await (previous.isIdempotent ? previous.whenGone() : previous.whenLost());
+      await this.#claims.get(keyText(admission.key));
       if (!call.isWaiting) return;
       const recorded = await journal.lookup(admission.key);
       if (!call.isWaiting) return;
@@ -327,7 +332,11 @@ class CallExecutor implements RunExecutor {
         attempt: 0,
         replayed: false,
       };
-      if (this.#journal) await this.#recordUnrun(admission, this.#journal, tool, exhausted);
+      if (this.#journal) {
+        const recording = this.#recordUnrun(admission, this.#journal, tool, exhausted);
+        this.#holdKey(key, recording);
+        await recording;
+      }
       call.answer(exhausted);
     } catch (cause) {
       call.fail(unavailable(call.request, cause));
@@ -372,7 +381,7 @@ class CallExecutor implements RunExecutor {
     if (!call.isWaiting) return admission.giveBack();
     const journal = call.digest === "" ? undefined : this.#journal;
     if (!journal) return this.#start(admission, tool, args, 1, undefined);
-    void this.#claim(admission, journal, tool, args);
+    this.#holdKey(admission.key, this.#claim(admission, journal, tool, args));
     return undefined;
   }
 
@@ -387,6 +396,14 @@ class CallExecutor implements RunExecutor {
       call.fail(unavailable(call.request, cause));
     }
     return admission.giveBack();
+  }
+
+  #holdKey(key: CallKey, claim: Promise<void>): void {
+    const text = keyText(key);
+    const over = Promise.allSettled([this.#claims.get(text), claim]).then(() => {
+      if (this.#claims.get(text) === over) this.#claims.delete(text);
+    });
+    this.#claims.set(text, over);
   }
 
   #claimOf({ call, key }: Admission, tool: Tool): Parameters<Journal["claim"]>[0] {
@@ -409,7 +426,7 @@ class CallExecutor implements RunExecutor {
     const { call, run } = admission;
     // The run may have ended while the call waited for its slot.
     if (tool.descriptor.runAware && !run?.live) {
-      void record?.released();
+      if (record) this.#holdKey(admission.key, record.released());
       admission.giveBack();
       return call.fail(runFault(call.request, run));
     }
@@ -446,6 +463,10 @@ class Admission {
     this.budget?.(false);
     this.budget = undefined;
   }
+}
+
+function keyText({ principal, runId, callId }: CallKey): string {
+  return JSON.stringify([principal, runId, callId]);
 }
 
 function reused({ callId, runId }: CallRequest): ToolPortError {

@@ -297,6 +297,36 @@ test("where the outcome can't be written the caller is told UNAVAILABLE, and who
   t.is(runs, 1);
 });
 
+test("a call that is cancelled while its claim is made is no lost call to whoever asks next", async (t) => {
+  const inner = memoryJournal();
+  const claim = gate<void>();
+  let claims = 0;
+  let runs = 0;
+  const journal: Journal = {
+    ...bound(inner),
+    async claim(claimed) {
+      claims += 1;
+      const made = await inner.claim(claimed);
+      if (claims === 1) await claim.promise;
+      return made;
+    },
+    async end(...end) {
+      // Slower than any look-up.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return await inner.end(...end);
+    },
+  };
+  const executor = executorOf({ t: { execute: () => (runs += 1) } }, { journal });
+  const first = ask(executor, keyed("t"));
+  await until(() => claims === 1);
+  first.ticket.leave("cancelled");
+  t.like(await first.fault(), { code: "CANCELLED", started: "no" });
+  const second = ask(executor, keyed("t"));
+  claim.open();
+  t.like(await second.outcome(), { result: "1", attempt: 1, replayed: false });
+  t.is(runs, 1);
+});
+
 test("with CONTINUE a lost connection leaves the tool running, and the retry joins it", async (t) => {
   const slow = gate<string>();
   let runs = 0;
