@@ -5,6 +5,7 @@ import { show } from "../show.ts";
 import { checkWith, type LibraryCheck } from "./check.ts";
 import { type Compilation, compile } from "./compile.ts";
 import { copyJson, deepFreeze, isObject, listMember, member, resolvePointer } from "./json-copy.ts";
+import { optionsOf } from "./library-options.ts";
 import { describeInput, withoutMarks } from "./library-schema.ts";
 import { isStandardSchema } from "./standard-schema.ts";
 import { describeZod3, isZod3Schema, parseWithZod3 } from "./zod3.ts";
@@ -49,9 +50,11 @@ export function readOutput(output: unknown): JsonSchema | null {
     const { jsonSchema, vendor } = output["~standard"];
     const described = jsonSchema?.output({
       target: "draft-2020-12",
-      libraryOptions: vendor === "zod" ? { unrepresentable: "any" } : {},
+      libraryOptions: optionsOf(vendor, []),
     });
-    if (described !== undefined) return deepFreeze(copyJson(described)) as JsonSchema;
+    if (described !== undefined) {
+      return deepFreeze(withoutMarks(copyJson(described))) as JsonSchema;
+    }
   } else if (isObject(output)) {
     return deepFreeze(copyJson(output)) as JsonSchema;
   }

@@ -4,7 +4,7 @@ import addFormats from "ajv-formats";
 import type { JsonSchema, JsonValue } from "../../domain/json.ts";
 import { isObject, member, type MutableObject, objectMember, setMember } from "./json-copy.ts";
 import { type CheckContext, convertKeyword, markFor } from "./conversions.ts";
-import { convertKey } from "./library-schema.ts";
+import { convertKey } from "./library-options.ts";
 
 /** A compiled schema. `this` is the call's own context; a failure leaves `errors` behind. */
 export type Compiled = ValidateFunction & {

@@ -1,6 +1,6 @@
 import type { FuncKeywordDefinition } from "ajv";
 import type { JsonValue } from "../../domain/json.ts";
-import { convertKey } from "./library-schema.ts";
+import { convertKey } from "./library-options.ts";
 import { listMember, member, type MutableObject } from "./json-copy.ts";
 
 // The validator knows JSON's types alone. A call's integers beyond 2^53 are shown to it rounded, and

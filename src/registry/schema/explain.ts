@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv";
 import { show } from "../show.ts";
-import { convertKey } from "./library-schema.ts";
+import { convertKey } from "./library-options.ts";
 import type { StandardIssue } from "./standard-schema.ts";
 
 const maxMessages = 10;

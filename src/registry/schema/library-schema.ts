@@ -2,13 +2,8 @@ import type { JsonSchema, JsonValue } from "../../domain/json.ts";
 import { ConfigurationError } from "../../errors.ts";
 import { inlineRefs } from "./inline-refs.ts";
 import { copyJson, isObject, type MutableObject, setMember } from "./json-copy.ts";
+import { convertKey, optionsOf } from "./library-options.ts";
 import type { StandardSchema } from "./standard-schema.ts";
-
-/**
- * Marks, in the schema that validates, where the library wants another type than JSON has: `date`
- * or `bigint`, which the place is turned into before the library checks it. Never advertised.
- */
-export const convertKey = "x-toolport-convert";
 
 /** The input side of a library's schema as JSON Schema, with the marks in it. */
 export interface DescribedSchema {
@@ -36,7 +31,7 @@ export function describeInput(schema: StandardSchema): DescribedSchema {
   try {
     described = jsonSchema.input({
       target: "draft-2020-12",
-      libraryOptions: vendor === "zod" ? zodOptions(warnings) : {},
+      libraryOptions: optionsOf(vendor, warnings),
     });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -65,74 +60,4 @@ export function withoutMarks<T extends JsonValue>(node: T): T {
     if (key !== convertKey) setMember(plain, key, withoutMarks(value));
   }
   return plain as unknown as T;
-}
-
-interface ZodNode {
-  readonly _zod?: {
-    readonly def?: {
-      readonly type?: string;
-      readonly format?: unknown;
-      readonly values?: readonly unknown[];
-      readonly pattern?: unknown;
-      readonly checks?: readonly ZodNode[];
-    };
-    readonly bag?: { readonly patterns?: ReadonlySet<unknown> };
-  };
-}
-
-interface Unrepresentable {
-  readonly zodSchema: ZodNode;
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}
-
-interface Described {
-  readonly zodSchema: ZodNode;
-  readonly jsonSchema: Record<string, unknown>;
-}
-
-/** zod's own options for what JSON Schema has no word for. */
-function zodOptions(warnings: string[]): Record<string, unknown> {
-  return {
-    unrepresentable({ zodSchema, path, message }: Unrepresentable): unknown {
-      const def = zodSchema._zod?.def;
-      if (def?.type === "date") {
-        return { type: "string", format: "date-time", [convertKey]: "date" };
-      }
-      if (def?.type === "bigint") return bigintSchema(def.format);
-      if (def?.type === "literal") return bigintLiteral(def.values ?? []);
-      // Only the default itself is lost; zod still applies it.
-      if (def?.type !== "default") {
-        const where = path.filter((part) => part !== "properties").join(".") || "its root";
-        warnings.push(`${where} is advertised as open and checked by zod alone: ${message}`);
-      }
-      return "any";
-    },
-    // JSON Schema's patterns know no flags, so one that ignores case would refuse what zod takes.
-    override({ zodSchema, jsonSchema }: Described): void {
-      if (jsonSchema["type"] !== "string" || !hasFlaggedPattern(zodSchema)) return;
-      delete jsonSchema["pattern"];
-      delete jsonSchema["allOf"];
-    },
-  };
-}
-
-function hasFlaggedPattern({ _zod: zod }: ZodNode): boolean {
-  const { pattern, checks = [] } = zod?.def ?? {};
-  return (
-    [pattern, ...(zod?.bag?.patterns ?? [])].some(
-      (one) => one instanceof RegExp && /[ims]/u.test(one.flags),
-    ) || checks.some(hasFlaggedPattern)
-  );
-}
-
-function bigintSchema(format: unknown): Record<string, unknown> {
-  const isSized = format === "int64" || format === "uint64";
-  return { type: "integer", format: isSized ? format : "bigint", [convertKey]: "bigint" };
-}
-
-function bigintLiteral(values: readonly unknown[]): Record<string, unknown> | "any" {
-  const isExact = values.every((value) => Number.isSafeInteger(Number(value)));
-  if (!isExact || !values.every((value) => typeof value === "bigint")) return "any";
-  return { type: "integer", enum: values.map(Number), [convertKey]: "bigint" };
 }

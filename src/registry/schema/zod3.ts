@@ -1,5 +1,6 @@
 import type { JsonValue } from "../../domain/json.ts";
-import { convertKey, type DescribedSchema } from "./library-schema.ts";
+import { convertKey } from "./library-options.ts";
+import { type DescribedSchema } from "./library-schema.ts";
 import { copyJson, type MutableObject, setMember } from "./json-copy.ts";
 import type { StandardResult } from "./standard-schema.ts";
 
