@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import test from "ava";
 import { type } from "arktype";
-import Type from "typebox";
+import { Type } from "typebox";
 import * as v from "valibot";
 import { z } from "zod";
 import { z as z3 } from "zod/v3";

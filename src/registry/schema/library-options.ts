@@ -65,6 +65,9 @@ interface ArktypeNode {
   readonly proto?: unknown;
 }
 
+const date = ({ base }: ArktypeNode): Record<string, unknown> => ({ ...base, ...dateSchema });
+const kept = ({ base }: ArktypeNode): Record<string, unknown> => base;
+
 function arktypeOptions(warnings: string[]): Record<string, unknown> {
   const open = ({ base, domain, proto }: ArktypeNode): Record<string, unknown> => {
     if (domain === "bigint") return { ...base, ...bigintSchema("bigint") };
@@ -75,8 +78,6 @@ function arktypeOptions(warnings: string[]): Record<string, unknown> {
     );
     return base;
   };
-  const date = ({ base }: ArktypeNode): Record<string, unknown> => ({ ...base, ...dateSchema });
-  const kept = ({ base }: ArktypeNode): Record<string, unknown> => base;
   return {
     fallback: {
       domain: open,
