@@ -177,8 +177,9 @@ export const ToolCallRefSchema: GenMessage<ToolCallRef> = /*@__PURE__*/
 
 /**
  * What one stage of the selection did. `kept`, `dropped` and `reinstated` are
- * disjoint and together the stage's input; all four lists are empty where the
- * stage made no statement about the set.
+ * disjoint and together the stage's input, but that the stage which sets a
+ * force may reinstate a tool that an earlier stage dropped. All four lists are
+ * empty where the stage made no statement about the set.
  *
  * @generated from message toolport.v1.StageRecord
  */
@@ -220,7 +221,7 @@ export type StageRecord = Message<"toolport.v1.StageRecord"> & {
   added: string[];
 
   /**
-   * Tools that the stage dropped and the standing force brought back, last.
+   * Tools that the standing force brought back, last.
    *
    * @generated from field: repeated string reinstated = 6;
    */

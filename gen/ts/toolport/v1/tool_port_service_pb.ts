@@ -485,7 +485,7 @@ export const ToolOutputSchema: GenMessage<ToolOutput> = /*@__PURE__*/
 /**
  * A part of a result that is over the message limit. Joined in order, `data`
  * is the UTF-8 text of ToolCall.result, which the `call` event then leaves
- * empty.
+ * empty; its `structured_json` is left out where it is that same text.
  *
  * @generated from message toolport.v1.ResultChunk
  */
@@ -939,7 +939,8 @@ export type HostRequest = Message<"toolport.v1.HostRequest"> & {
   requestId: string;
 
   /**
-   * The tag of the call that asks.
+   * The tag of the call that asks; 0 where the call was started on a stream
+   * before this one and has not been asked for on this one.
    *
    * @generated from field: uint64 tag = 2;
    */
@@ -988,7 +989,7 @@ export type HostCancel = Message<"toolport.v1.HostCancel"> & {
   requestId: string;
 
   /**
-   * The tag of the call that asked.
+   * The tag of the call that asked, as in HostRequest.
    *
    * @generated from field: uint64 tag = 2;
    */

@@ -441,8 +441,9 @@ func (x *ToolCallRef) GetName() string {
 }
 
 // What one stage of the selection did. `kept`, `dropped` and `reinstated` are
-// disjoint and together the stage's input; all four lists are empty where the
-// stage made no statement about the set.
+// disjoint and together the stage's input, but that the stage which sets a
+// force may reinstate a tool that an earlier stage dropped. All four lists are
+// empty where the stage made no statement about the set.
 type StageRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The stage: `intent_routing`, `forced_choice`, `role_palette`, or the name
@@ -456,7 +457,7 @@ type StageRecord struct {
 	Dropped []string `protobuf:"bytes,4,rep,name=dropped,proto3" json:"dropped,omitempty"`
 	// Tools that the stage brought in.
 	Added []string `protobuf:"bytes,5,rep,name=added,proto3" json:"added,omitempty"`
-	// Tools that the stage dropped and the standing force brought back, last.
+	// Tools that the standing force brought back, last.
 	Reinstated []string `protobuf:"bytes,6,rep,name=reinstated,proto3" json:"reinstated,omitempty"`
 	// The choice that this stage forced; absent everywhere else.
 	ForcedChoice *string `protobuf:"bytes,7,opt,name=forced_choice,json=forcedChoice,proto3,oneof" json:"forced_choice,omitempty"`

@@ -969,7 +969,7 @@ func (*ToolOutput_Content) isToolOutput_Output() {}
 
 // A part of a result that is over the message limit. Joined in order, `data`
 // is the UTF-8 text of ToolCall.result, which the `call` event then leaves
-// empty.
+// empty; its `structured_json` is left out where it is that same text.
 type ResultChunk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Counted from 0, without gaps.
@@ -1877,7 +1877,8 @@ type HostRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unique in the run; the HostReply names it.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The tag of the call that asks.
+	// The tag of the call that asks; 0 where the call was started on a stream
+	// before this one and has not been asked for on this one.
 	Tag uint64 `protobuf:"varint,2,opt,name=tag,proto3" json:"tag,omitempty"`
 	// The id of the call that asks.
 	CallId string `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
@@ -1959,7 +1960,7 @@ type HostCancel struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request's id.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// The tag of the call that asked.
+	// The tag of the call that asked, as in HostRequest.
 	Tag           uint64 `protobuf:"varint,2,opt,name=tag,proto3" json:"tag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
