@@ -37,7 +37,7 @@ export function renderManifest(
   { budgetTokens, query = "", keywords }: ManifestTextOptions = {},
 ): string {
   if (entries.length === 0) return "  (no tools registered)";
-  const shown = entries.filter((entry) => isShown(entry, query.toLowerCase(), keywords));
+  const shown = entries.filter((entry) => isShown(entry, query, keywords));
   if (shown.length === 0) return "  (no tools match this query)";
   const lines = fit(shown, budgetTokens === undefined ? Infinity : budgetTokens * 4);
   if (lines.length === 0) return "  (omitted — budget too small)";
@@ -45,19 +45,26 @@ export function renderManifest(
   return [...lines, ...(left > 0 ? [`  ... (+${left} more)`] : [])].join("\n");
 }
 
+/** Whether a search finds an entry: its name or description contains the query, ignoring case. */
+export function isFound(
+  { name, description }: Pick<ToolDescriptor, "name" | "description">,
+  query: string,
+): boolean {
+  const lowerCase = query.toLowerCase();
+  return [name, description].some((text) => text.toLowerCase().includes(lowerCase));
+}
+
 function isShown(
-  { name, description }: ManifestEntry,
+  entry: ManifestEntry,
   query: string,
   keywords: ManifestTextOptions["keywords"],
 ): boolean {
-  if (keywords === undefined) return [name, description].some((text) => contains(text, query));
+  if (keywords === undefined) return isFound(entry, query);
+  const { name } = entry;
   const words = Object.hasOwn(keywords, name) ? (keywords[name] ?? []) : [];
   if (words.length === 0) return true;
-  return query !== "" && words.some((word) => query.includes(word.toLowerCase()));
-}
-
-function contains(text: string, lowerCase: string): boolean {
-  return text.toLowerCase().includes(lowerCase);
+  const lowerCase = query.toLowerCase();
+  return query !== "" && words.some((word) => lowerCase.includes(word.toLowerCase()));
 }
 
 function fit(entries: readonly ManifestEntry[], cap: number): readonly string[] {

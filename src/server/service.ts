@@ -1,5 +1,5 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { renderManifest } from "../domain/manifest-text.ts";
+import { isFound, renderManifest } from "../domain/manifest-text.ts";
 import type { Registry, Tool } from "../domain/tool.ts";
 import { ToolPortError } from "../errors.ts";
 import type { Executor } from "../execution/port.ts";
@@ -8,14 +8,10 @@ import type { Log } from "../internal/log.ts";
 import type { Selector } from "../selection/selector.ts";
 import { toRefusedCall } from "../wire/call.ts";
 import { toDescriptorMessage } from "../wire/descriptor.ts";
-import { readExecuteRequest, readRefuseRequest, undefinedValue } from "../wire/request.ts";
+import { createProviderFormats } from "../wire/provider-formats/provider-formats.ts";
+import { readExecuteRequest, readRefuseRequest } from "../wire/request.ts";
 import { readSelectRequest, toSelectionResult } from "../wire/selection.ts";
-import {
-  ManifestFormat,
-  type ManifestRequest,
-  type SelectRequest,
-  type ToolPortService,
-} from "../wire/v1.ts";
+import type { ManifestRequest, ToolPortService } from "../wire/v1.ts";
 import { requireAnswerable } from "./answer.ts";
 import { streamCall } from "./call-stream.ts";
 import { streamRun } from "./run-stream.ts";
@@ -46,25 +42,30 @@ export function createService(options: ServiceOptions): ServiceImpl<typeof ToolP
   const { maxMessageBytes } = options.info;
   const server = serverInfo(options);
   const names = registry.tools.map(({ descriptor }) => ({ name: descriptor.name }));
+  const formatOf = createProviderFormats(registry.tools.map(({ descriptor }) => descriptor));
 
   return {
     manifest(request) {
-      requireNoFormat(request);
-      const tools = listed(registry, request);
-      const { budgetTokens, query } = request;
+      const format = formatOf(request.format);
+      const tools = listed(registry, request).map(({ descriptor }) => descriptor);
+      const { budgetTokens, query, strict } = request;
       return {
-        tools: tools.map(({ descriptor }) => toDescriptorMessage(descriptor)),
+        tools: tools.map(toDescriptorMessage),
         digest: registry.digest,
-        text: renderManifest(
-          tools.map(({ descriptor }) => descriptor),
-          { budgetTokens, query },
-        ),
+        text: renderManifest(tools, { budgetTokens, query }),
+        ...(format && {
+          providerToolsJson: format.tools(
+            tools.filter((tool) => isFound(tool, query)),
+            strict,
+          ),
+          providerNames: format.names(tools),
+        }),
         server,
       };
     },
 
     async select(request, context) {
-      requireNoFormat(request);
+      const format = formatOf(request.format);
       const { candidates, ...asked } = readSelectRequest(request);
       const selected = await selector.select({
         tools: names,
@@ -77,6 +78,10 @@ export function createService(options: ServiceOptions): ServiceImpl<typeof ToolP
           ? selected.tools.flatMap(({ name }) => descriptorOf(registry, name))
           : [],
         digest: registry.digest,
+        ...(format &&
+          selected.forcedChoice !== null && {
+            providerToolChoiceJson: format.toolChoice(selected.forcedChoice),
+          }),
       };
     },
 
@@ -131,15 +136,4 @@ function descriptorOf(
 ): ReturnType<typeof toDescriptorMessage>[] {
   const tool = name === null ? undefined : registry.get(name);
   return tool ? [toDescriptorMessage(tool.descriptor)] : [];
-}
-
-function requireNoFormat({ format }: ManifestRequest | SelectRequest): void {
-  if (format === ManifestFormat.UNSPECIFIED) return;
-  if (!Object.values<number>(ManifestFormat).includes(format)) {
-    throw undefinedValue("format", format);
-  }
-  throw new ToolPortError(
-    "UNIMPLEMENTED",
-    "format: this server renders no provider's form yet; leave it unspecified",
-  );
 }
