@@ -400,9 +400,11 @@ class CallExecutor implements RunExecutor {
 
   #holdKey(key: CallKey, claim: Promise<void>): void {
     const text = keyText(key);
-    const over = Promise.allSettled([this.#claims.get(text), claim]).then(() => {
+    const settle = async (): Promise<void> => {
+      await Promise.allSettled([this.#claims.get(text), claim]);
       if (this.#claims.get(text) === over) this.#claims.delete(text);
-    });
+    };
+    const over = settle();
     this.#claims.set(text, over);
   }
 
@@ -493,10 +495,11 @@ function runFault({ name }: CallRequest, run: CallRun | undefined): ToolPortErro
 }
 
 function unavailable({ callId }: CallRequest, cause: unknown): ToolPortError {
-  if (isToolPortError(cause) && cause.code !== "JOURNAL_UNAVAILABLE") return cause;
+  const isKnown = isToolPortError(cause);
+  if (isKnown && cause.code !== "JOURNAL_UNAVAILABLE") return cause;
   return new ToolPortError(
     "JOURNAL_UNAVAILABLE",
-    `the journal could not be asked about call ${JSON.stringify(callId)}, so nothing was started`,
+    `call ${JSON.stringify(callId)} was not started: ${isKnown ? cause.message : "the journal failed"}`,
     { cause },
   );
 }

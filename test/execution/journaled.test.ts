@@ -299,7 +299,7 @@ test("where the outcome can't be written the caller is told UNAVAILABLE, and who
 
 test("a call that is cancelled while its claim is made is no lost call to whoever asks next", async (t) => {
   const inner = memoryJournal();
-  const claim = gate<void>();
+  const claim = gate();
   let claims = 0;
   let runs = 0;
   const journal: Journal = {
