@@ -1,6 +1,7 @@
 import {
   type DescMessage,
   type DescMethod,
+  type DescMethodBiDiStreaming,
   type DescMethodServerStreaming,
   type DescMethodUnary,
   type MessageInitShape,
@@ -109,6 +110,22 @@ export class Channel {
       same,
       (data: Buffer) => fromBinary(method.output, data),
       encode(method, init),
+      this.#metadata.clone(),
+      callOptions(options),
+    );
+    stream.once("status", cancelOn(options.signal, stream));
+    return stream;
+  }
+
+  /** Any number of requests and responses. */
+  bidiStream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodBiDiStreaming<I, O>,
+    options: RequestOptions = {},
+  ): grpc.ClientDuplexStream<MessageInitShape<I>, MessageShape<O>> {
+    const stream = this.#client.makeBidiStreamRequest<MessageInitShape<I>, MessageShape<O>>(
+      pathOf(method),
+      (init) => encode(method, init),
+      (data: Buffer) => fromBinary(method.output, data),
       this.#metadata.clone(),
       callOptions(options),
     );

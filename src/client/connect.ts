@@ -1,46 +1,21 @@
-import { randomUUID } from "node:crypto";
-
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceError } from "@grpc/grpc-js";
 
 import { ToolPortError } from "../errors.ts";
-import { stringifyJson } from "../internal/json-text.ts";
 import {
+  type ExecuteResponse,
   type ManifestRequestSchema,
   type ManifestResponse,
-  OnDisconnect,
   type SelectRequestSchema,
   type SelectResponse,
   type ToolCall,
   ToolPortService,
 } from "../wire/v1.ts";
 import { Channel, type ConnectOptions, type RequestOptions } from "./channel.ts";
+import { type CallInput, executeRequestOf, type ExecuteOptions, requestOf } from "./call-input.ts";
 import { Execution } from "./execution.ts";
-
-/** One call to a tool. */
-export interface CallInput {
-  /** The exact name of a tool. */
-  readonly name: string;
-  /** The arguments: a value that JSON can carry (`bigint` as digits); default `{}`. */
-  readonly arguments?: unknown;
-  /** The arguments as JSON text, sent as it is; wins over `arguments`. */
-  readonly argumentsJson?: string | undefined;
-  /** Unique in its run; made here where it is left out. */
-  readonly callId?: string | undefined;
-  /** The run that the call belongs to; left out: it stands alone and is never journaled. */
-  readonly runId?: string | undefined;
-}
-
-/** What an Execute may be given beside the call. */
-export interface ExecuteOptions extends RequestOptions {
-  /** How long the tool may run, in milliseconds; the outcome is then `TIMED_OUT`. */
-  readonly timeoutMs?: number | undefined;
-  /** Run only if the server serves this set; else the fault `DIGEST_MISMATCH`. */
-  readonly expectedDigest?: string | undefined;
-  /** What becomes of the call when the connection is lost; default `abort`. */
-  readonly onDisconnect?: "abort" | "continue" | undefined;
-  /** Reaches the tool's context. */
-  readonly metadata?: Readonly<Record<string, string>> | undefined;
-}
+import { faultOf } from "./fault.ts";
+import { openRun, type Run, type RunOptions } from "./run.ts";
 
 /**
  * A kernel's hold on a tool port. Every method rejects with a {@link ToolPortError} that bears the
@@ -64,7 +39,12 @@ export interface ToolPortClient {
   refuse(call: CallInput, reason?: string, options?: RequestOptions): Promise<ToolCall>;
   /** Runs one call, at once. */
   execute(call: CallInput, options?: ExecuteOptions): Execution;
-  /** Cancels every call, and ends the connection once other requests have ended. Idempotent. */
+  /**
+   * Opens a live run: many calls on one stream, answered in the order they finish, and questions of
+   * run-aware tools answered by `hosts`.
+   */
+  run(runId: string, options?: RunOptions): Run;
+  /** Cancels every call and run, and ends the connection once other requests have ended. Idempotent. */
   close(): void;
 }
 
@@ -78,7 +58,7 @@ export interface ToolPortClient {
 export function connect(options: ConnectOptions): ToolPortClient {
   const channel = new Channel(options);
   const { manifest, select, refuse, execute } = ToolPortService.method;
-  const open = new Set<Execution>();
+  const open = new Set<{ cancel(): void }>();
   return Object.freeze({
     address: channel.address,
     ready: (timeoutMs = 10_000) => channel.ready(timeoutMs),
@@ -90,52 +70,28 @@ export function connect(options: ConnectOptions): ToolPortClient {
       throw new ToolPortError("INTERNAL", "Refuse was answered without a call");
     },
     execute(call, given = {}) {
-      const request = requestOf(call);
-      const stream = channel.serverStream(
-        execute,
-        {
-          request,
-          ...(given.timeoutMs === undefined ? {} : { timeoutMs: given.timeoutMs }),
-          expectedDigest: given.expectedDigest ?? "",
-          onDisconnect:
-            given.onDisconnect === "continue" ? OnDisconnect.CONTINUE : OnDisconnect.ABORT,
-          metadata: { ...given.metadata },
-          acceptChunks: true,
-        },
-        given,
-      );
-      const execution = new Execution(request.callId, stream, channel.address);
+      const request = executeRequestOf(call, given);
+      const stream = channel.serverStream(execute, request, given);
+      const execution = new Execution(request.request.callId, stream);
+      let fault: ToolPortError | undefined;
+      stream.on("data", ({ event }: ExecuteResponse) => execution.take(event));
+      stream.on("error", (error: ServiceError) => {
+        fault = faultOf(error, channel.address, "unknown");
+      });
+      stream.on("end", () => execution.finish(fault));
       open.add(execution);
       stream.once("status", () => open.delete(execution));
       return execution;
     },
+    run(runId, given = {}) {
+      const opened = openRun(channel, runId, given);
+      open.add(opened);
+      void opened.ended.then(() => open.delete(opened));
+      return opened;
+    },
     close() {
-      for (const execution of open) execution.cancel();
+      for (const each of open) each.cancel();
       channel.close();
     },
   } satisfies ToolPortClient);
-}
-
-function requestOf(call: CallInput): {
-  runId: string;
-  callId: string;
-  name: string;
-  argumentsJson: string;
-} {
-  return {
-    runId: call.runId ?? "",
-    callId: call.callId ?? randomUUID(),
-    name: call.name,
-    argumentsJson: call.argumentsJson ?? argumentsText(call.arguments ?? {}),
-  };
-}
-
-function argumentsText(value: unknown): string {
-  try {
-    return stringifyJson(value);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const text = `cannot write the arguments as JSON: ${why}`;
-    throw new ToolPortError("REQUEST_INVALID", text, { cause: error });
-  }
 }

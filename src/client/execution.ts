@@ -1,14 +1,18 @@
-import type { ClientReadableStream, ServiceError } from "@grpc/grpc-js";
-
 import { ToolPortError } from "../errors.ts";
 import type { ExecuteResponse, ToolCall, ToolOutput, ToolProgress } from "../wire/v1.ts";
-import { faultOf } from "./fault.ts";
 
 /** What happens during a call; `call` comes once and last. */
 export type ExecutionEvent =
   | { readonly case: "progress"; readonly value: ToolProgress }
   | { readonly case: "output"; readonly value: ToolOutput }
   | { readonly case: "call"; readonly value: ToolCall };
+
+/** Where a call's events come from: a stream of its own, or one that it shares. */
+export interface EventSource {
+  pause(): void;
+  resume(): void;
+  cancel(): void;
+}
 
 /** How many events wait here before the server is made to wait. */
 const highWater = 16;
@@ -21,7 +25,7 @@ const highWater = 16;
 export class Execution implements AsyncIterable<ExecutionEvent> {
   /** The id that the call goes by, also where it was made here. */
   readonly callId: string;
-  readonly #stream: ClientReadableStream<ExecuteResponse>;
+  readonly #stream: EventSource;
   readonly #outcome = Promise.withResolvers<ToolCall>();
   readonly #queue: ExecutionEvent[] = [];
   readonly #chunks: Uint8Array[] = [];
@@ -33,17 +37,12 @@ export class Execution implements AsyncIterable<ExecutionEvent> {
   #isOver = false;
 
   /** @internal */
-  constructor(callId: string, stream: ClientReadableStream<ExecuteResponse>, address: string) {
+  constructor(callId: string, stream: EventSource) {
     this.callId = callId;
     this.#stream = stream;
     // Whoever only iterates is told by the iterator.
     this.#outcome.promise.catch(() => {});
     stream.pause();
-    stream.on("data", (response) => this.#take(response));
-    stream.on("error", (error: ServiceError) => {
-      this.#fault = faultOf(error, address, "unknown");
-    });
-    stream.on("end", () => this.#finish());
   }
 
   /**
@@ -99,7 +98,8 @@ export class Execution implements AsyncIterable<ExecutionEvent> {
     this.#stream.resume();
   }
 
-  #take({ event }: ExecuteResponse): void {
+  /** @internal Something happened. */
+  take(event: ExecuteResponse["event"]): void {
     if (event.case === "chunk") {
       this.#chunks.push(event.value.data);
       return;
@@ -115,8 +115,11 @@ export class Execution implements AsyncIterable<ExecutionEvent> {
     this.#wake?.();
   }
 
-  #finish(): void {
+  /** @internal Nothing more comes; a fault given here ends the call. */
+  finish(fault?: ToolPortError): void {
+    if (this.#isOver) return;
     this.#isOver = true;
+    this.#fault = this.#call ? undefined : fault;
     if (!this.#fault && !this.#call) {
       this.#fault = new ToolPortError("INTERNAL", `call ${this.callId} ended without an outcome`, {
         started: "unknown",

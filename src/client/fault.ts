@@ -3,7 +3,7 @@ import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type ServiceError, status } from "@grpc/grpc-js";
 
 import { catalogue, type ErrorCode, type Started, ToolPortError } from "../errors.ts";
-import { ErrorInfoSchema, RetryInfoSchema, StatusSchema } from "../wire/v1.ts";
+import { ErrorInfoSchema, RetryInfoSchema, type Status, StatusSchema } from "../wire/v1.ts";
 
 /**
  * The error of a request that ended in a status other than OK.
@@ -31,6 +31,16 @@ export function faultOf(error: ServiceError, address: string, started: Started):
   );
 }
 
+/** The error of one call on a live run, as its event tells it. */
+export function faultOfStatus(given: Status): ToolPortError {
+  const details = detailsOf(given);
+  const code = details?.code ?? codeByStatus.get(given.code) ?? "INTERNAL";
+  return new ToolPortError(code, given.message, {
+    started: details?.started ?? "unknown",
+    ...(details?.retryAfterMs === undefined ? {} : { retryAfterMs: details.retryAfterMs }),
+  });
+}
+
 interface Details {
   readonly code: ErrorCode;
   readonly message: string;
@@ -43,7 +53,14 @@ function readDetails(error: ServiceError): Details | undefined {
   const bytes = error.metadata?.get("grpc-status-details-bin")[0];
   if (!(bytes instanceof Buffer)) return undefined;
   try {
-    const { message, details } = fromBinary(StatusSchema, bytes);
+    return detailsOf(fromBinary(StatusSchema, bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function detailsOf({ message, details }: Status): Details | undefined {
+  try {
     const find = details.map((any) => anyUnpack(any, ErrorInfoSchema)).find((info) => info);
     if (find?.domain !== "toolport" || !Object.hasOwn(catalogue, find.reason)) return undefined;
     const delay = details
@@ -71,7 +88,7 @@ function reasonIn(details: string): string {
   );
 }
 
-const codeByStatus: ReadonlyMap<status, ErrorCode> = new Map([
+const codeByStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [status.CANCELLED, "CANCELLED"],
   [status.INVALID_ARGUMENT, "REQUEST_INVALID"],
   [status.DEADLINE_EXCEEDED, "DEADLINE_EXCEEDED"],

@@ -39,16 +39,24 @@ async function withClient(
   }
 }
 
-testCases(readCases<{ readonly call: CallSpec }, ExpectedCall>("execute"), async (t, example) => {
+interface ExecuteInput {
+  readonly call: CallSpec;
+  /** The run that the call is made on; it has ended where `live` is false. */
+  readonly context?: { readonly run_id: string; readonly live?: boolean };
+}
+
+testCases(readCases<ExecuteInput, ExpectedCall>("execute"), async (t, example) => {
   const { input, expect } = example;
   await withClient(example, async (client) => {
-    const execution = client.execute(callOf(input.call));
+    const run = input.context && client.run(input.context.run_id);
+    if (input.context?.live === false) await run?.close();
+    const execution = (run ?? client).execute(callOf(input.call));
     if (!expect.raises) return compareCall(t, await execution.result, example);
     const isCancelled = expect.raises.type === "CancelledError";
     // That tool waits for its signal, so it need not have started.
     if (isCancelled) setTimeout(() => execution.cancel(), 50);
     const fault = await t.throwsAsync<ToolPortError>(execution.result);
-    t.is(fault?.code, isCancelled ? "CANCELLED" : "RUN_REQUIRED");
+    t.is(fault?.code, isCancelled ? "CANCELLED" : run ? "RUN_ENDED" : "RUN_REQUIRED");
     for (const part of example.contains ?? []) t.true(fault?.message.includes(part), part);
   });
 });
