@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"unicode/utf8"
@@ -39,19 +40,31 @@ func marshalArguments(arguments any) (string, error) {
 		}
 		return string(v), nil
 	}
+	text, err := marshal(arguments)
+	if err != nil {
+		return "", err
+	}
+	if text[0] != '{' && text != "null" {
+		return "", fmt.Errorf("the arguments are a %T, which is no JSON object; give a map or a struct", arguments)
+	}
+	return text, nil
+}
+
+// marshal writes a value as JSON, and refuses what would not arrive as it is.
+func marshal(value any) (string, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(arguments); err != nil {
+	if err := encoder.Encode(value); err != nil {
 		return "", err
 	}
 	text := bytes.TrimSpace(buffer.Bytes())
-	if len(text) == 0 || text[0] != '{' && !bytes.Equal(text, []byte("null")) {
-		return "", fmt.Errorf("the arguments are a %T, which is no JSON object; give a map or a struct", arguments)
+	if !utf8.Valid(text) {
+		return "", errors.New("its JSON text is not UTF-8")
 	}
 	// The encoder replaces bytes that are not UTF-8, and writes an escape there.
 	if bytes.Contains(text, []byte(`\ufffd`)) {
-		if bad, found := invalidString(reflect.ValueOf(arguments)); found {
+		if bad, found := invalidString(reflect.ValueOf(value)); found {
 			return "", fmt.Errorf("the string %q is not UTF-8; send bytes as base64", bad)
 		}
 	}

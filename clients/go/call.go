@@ -30,44 +30,6 @@ type Request struct {
 	Arguments any
 }
 
-// A CallOption configures one Execute or Stream.
-type CallOption func(*toolportv1.ExecuteRequest)
-
-// WithToolTimeout bounds how long the tool may run from its start, to the
-// millisecond; the tool's own limit holds where it is shorter. When it runs out
-// the outcome is [TimedOut]. It is not the deadline of the context: when that
-// passes the call is a [*Fault].
-func WithToolTimeout(timeout time.Duration) CallOption {
-	ms := uint32(min(max(0, math.Ceil(float64(timeout)/float64(time.Millisecond))), math.MaxUint32))
-	return func(r *toolportv1.ExecuteRequest) { r.TimeoutMs = &ms }
-}
-
-// WithExpectedDigest runs the call only if this is the digest of the set that
-// is served; otherwise it is a [*Fault] with [ReasonDigestMismatch].
-func WithExpectedDigest(digest string) CallOption {
-	return func(r *toolportv1.ExecuteRequest) { r.ExpectedDigest = digest }
-}
-
-// WithMetadata reaches the tool's context. A `traceparent` is honoured.
-func WithMetadata(metadata map[string]string) CallOption {
-	return func(r *toolportv1.ExecuteRequest) { r.Metadata = metadata }
-}
-
-// WithContinueOnDisconnect lets the tool go on for the server's grace when the
-// connection is lost, so that asking the same call again joins it. It needs a
-// run id and a journal. A cancelled context always aborts.
-func WithContinueOnDisconnect() CallOption {
-	return func(r *toolportv1.ExecuteRequest) {
-		r.OnDisconnect = toolportv1.OnDisconnect_ON_DISCONNECT_CONTINUE
-	}
-}
-
-// WithLargeResults takes a result over the message limit in parts, which the
-// client joins. Without it such a result is [ResultTooLarge].
-func WithLargeResults() CallOption {
-	return func(r *toolportv1.ExecuteRequest) { r.AcceptChunks = true }
-}
-
 // An ErrorKind says why a call failed; empty on success.
 type ErrorKind string
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"time"
 
@@ -23,10 +22,14 @@ import (
 // A Client speaks to one sidecar. It is safe for concurrent use; make one and
 // keep it.
 type Client struct {
-	address string
-	conn    *grpc.ClientConn
-	service toolportv1.ToolPortServiceClient
-	logger  *slog.Logger
+	endpoint        *endpoint
+	conn            *grpc.ClientConn
+	service         toolportv1.ToolPortServiceClient
+	logger          *slog.Logger
+	maxMessageBytes int
+	retryFor        time.Duration
+	// explain says what became of the other side, if it knows.
+	explain func() string
 }
 
 // Dial makes a client for the sidecar at address: `unix:/path/to/socket` or
@@ -45,13 +48,22 @@ func Dial(address string, options ...DialOption) (*Client, error) {
 }
 
 func dial(address string, config dialConfig) (*Client, error) {
-	target, authority, dialer, err := parseAddress(address)
+	place, err := parseAddress(address)
 	if err != nil {
 		return nil, err
 	}
+	place.token = config.token
+	endpoint := &endpoint{}
+	endpoint.current.Store(place)
+	target, authority := "passthrough:///"+place.target, place.authority
+	if authority != "" {
+		target = "passthrough:///" + authority
+	}
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport(config)),
-		grpc.WithContextDialer(dialer),
+		// A dialer of our own never goes through a proxy.
+		grpc.WithContextDialer(endpoint.dial),
+		grpc.WithPerRPCCredentials(endpoint),
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(config.maxMessageBytes),
 			grpc.MaxCallSendMsgSize(config.maxMessageBytes),
@@ -70,8 +82,8 @@ func dial(address string, config dialConfig) (*Client, error) {
 			},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		// A call may have had its effect by the time that it fails: who asks
-		// again is the kernel's decision, not the transport's.
+		// A call may have had its effect by the time that it fails: whether to
+		// ask again depends on what the transport knows nothing of.
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 	}
@@ -81,23 +93,24 @@ func dial(address string, config dialConfig) (*Client, error) {
 	if authority != "" {
 		options = append(options, grpc.WithAuthority(authority))
 	}
-	if config.token != "" {
-		options = append(options, grpc.WithPerRPCCredentials(bearer(config.token)))
-	}
 	conn, err := grpc.NewClient(target, append(options, config.grpc...)...)
 	if err != nil {
 		return nil, fmt.Errorf("toolport: no client for the address %q: %w", address, err)
 	}
 	return &Client{
-		address: address,
-		conn:    conn,
-		service: toolportv1.NewToolPortServiceClient(conn),
-		logger:  config.logger,
+		endpoint:        endpoint,
+		conn:            conn,
+		service:         toolportv1.NewToolPortServiceClient(conn),
+		logger:          config.logger,
+		maxMessageBytes: config.maxMessageBytes,
+		retryFor:        config.retryFor,
+		explain:         func() string { return "" },
 	}, nil
 }
 
-// Address is what the client was dialed with.
-func (c *Client) Address() string { return c.address }
+// Address is what the client was dialed with. A sidecar that was started again
+// on TCP has another.
+func (c *Client) Address() string { return c.endpoint.current.Load().address }
 
 // Service is the generated client underneath, for what this package does not
 // wrap. Its errors are those of grpc-go; [AsFault] reads them.
@@ -117,11 +130,11 @@ func (c *Client) WaitReady(ctx context.Context) error {
 		case codes.OK:
 			err = fmt.Errorf("its health is %s", answer.GetStatus())
 		case codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented:
-			return newFault(ctx, err, StartedNo)
+			return c.fault(ctx, err, StartedNo)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("toolport: waited for %s to serve (%w): %v", c.address, ctx.Err(), err)
+			return fmt.Errorf("toolport: waited for %s to serve (%w): %v", c.Address(), ctx.Err(), err)
 		case <-time.After(delay):
 		}
 	}
@@ -142,41 +155,4 @@ func transport(config dialConfig) credentials.TransportCredentials {
 		return credentials.NewTLS(config.tls)
 	}
 	return insecure.NewCredentials()
-}
-
-type bearer string
-
-func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return map[string]string{"authorization": "Bearer " + string(b)}, nil
-}
-
-func (b bearer) RequireTransportSecurity() bool { return false }
-
-type dialer = func(context.Context, string) (net.Conn, error)
-
-// parseAddress never lets a socket's path be read as a URL, where a percent
-// sign or a question mark would change it, and never goes through a proxy.
-func parseAddress(address string) (target, authority string, dial dialer, err error) {
-	var d net.Dialer
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		if strings.HasPrefix(path, "//") {
-			path = strings.TrimPrefix(path, "//")
-		}
-		if path == "" {
-			return "", "", nil, fmt.Errorf("toolport: the address %q names no socket; write unix:/path/to/socket", address)
-		}
-		return "passthrough:///localhost", "localhost", func(ctx context.Context, _ string) (net.Conn, error) {
-			return d.DialContext(ctx, "unix", path)
-		}, nil
-	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || port == "" || strings.ContainsAny(host, "/?#@") {
-		return "", "", nil, fmt.Errorf("toolport: %q is no address; write unix:/path/to/socket or host:port", address)
-	}
-	if host == "" {
-		address = net.JoinHostPort("localhost", port)
-	}
-	return "passthrough:///" + address, "", func(ctx context.Context, target string) (net.Conn, error) {
-		return d.DialContext(ctx, "tcp", target)
-	}, nil
 }

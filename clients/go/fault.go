@@ -68,6 +68,8 @@ type Fault struct {
 	Message string
 
 	cause error
+	// isFinal is true where asking the same way again can't help.
+	isFinal bool
 }
 
 // Error is one line: reason, status and message.
@@ -130,6 +132,21 @@ func newFault(ctx context.Context, err error, started Started) *Fault {
 	return fault
 }
 
+// fault is [newFault] with a text that says who was lost.
+func (c *Client) fault(ctx context.Context, err error, started Started) *Fault {
+	if fault, ok := errors.AsType[*Fault](err); ok {
+		return fault
+	}
+	fault := newFault(ctx, err, started)
+	if fault.Reason == ReasonConnectionLost {
+		fault.Message = fmt.Sprintf("the sidecar at %s can't be reached or went away: %s", c.Address(), fault.Message)
+		if why := c.explain(); why != "" {
+			fault.Message += "; " + why
+		}
+	}
+	return fault
+}
+
 func reasonOf(code codes.Code) string {
 	switch code {
 	case codes.Canceled:
@@ -151,6 +168,11 @@ func reasonOf(code codes.Code) string {
 	default:
 		return ReasonInternal
 	}
+}
+
+// contextFault is the fault of a caller whose context is done.
+func contextFault(ctx context.Context, started Started) *Fault {
+	return newFault(ctx, status.FromContextError(ctx.Err()).Err(), started)
 }
 
 // brokenContract is the fault of a server that does not keep the contract.

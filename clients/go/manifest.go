@@ -120,16 +120,17 @@ type ToolDescriptor struct {
 
 // Manifest lists the tools.
 func (c *Client) Manifest(ctx context.Context, request ManifestRequest) (*Manifest, error) {
-	response, err := c.service.Manifest(ctx, &toolportv1.ManifestRequest{
+	message := &toolportv1.ManifestRequest{
 		IncludeHidden: request.IncludeHidden,
 		Names:         toolNames(request.Names),
 		BudgetTokens:  request.BudgetTokens,
 		Query:         request.Query,
 		Format:        toolportv1.ManifestFormat(request.Format),
 		Strict:        request.Strict,
-	})
+	}
+	response, err := retrying(ctx, c, func() (*toolportv1.ManifestResponse, error) { return c.service.Manifest(ctx, message) })
 	if err != nil {
-		return nil, newFault(ctx, err, StartedNo)
+		return nil, err
 	}
 	return &Manifest{
 		Tools:         readDescriptors(response.GetTools()),

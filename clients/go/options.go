@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 )
@@ -32,6 +33,7 @@ type dialConfig struct {
 	authority       string
 	logger          *slog.Logger
 	maxMessageBytes int
+	retryFor        time.Duration
 	grpc            []grpc.DialOption
 }
 

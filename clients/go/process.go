@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A process owns a started command, its pipes and the socket's folder.
+// A process owns a started command and its pipes.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
@@ -21,7 +21,7 @@ type process struct {
 	done   <-chan struct{}
 }
 
-func startProcess(cmd *exec.Cmd, dir string, logger *slog.Logger) (*process, error) {
+func startProcess(cmd *exec.Cmd, logger *slog.Logger) (*process, error) {
 	alive, ended := context.WithCancel(context.Background())
 	p := &process{cmd: cmd, ready: make(chan readyLine, 1), alive: alive, done: alive.Done()}
 	p.stderr = newLogLines(func(line string) { logger.Info(line, "source", "toolport") })
@@ -36,7 +36,7 @@ func startProcess(cmd *exec.Cmd, dir string, logger *slog.Logger) (*process, err
 	}
 	if err != nil {
 		ended()
-		return nil, errors.Join(fmt.Errorf("toolport: %s can't be started: %w", cmd.Path, err), os.RemoveAll(dir))
+		return nil, fmt.Errorf("toolport: %s can't be started: %w", cmd.Path, err)
 	}
 	// The open pipe tells the sidecar that its parent lives.
 	p.stdin = stdin
@@ -44,9 +44,6 @@ func startProcess(cmd *exec.Cmd, dir string, logger *slog.Logger) (*process, err
 		defer ended()
 		// How it ended is in ProcessState; the error adds nothing to it.
 		_ = cmd.Wait()
-		if err := os.RemoveAll(dir); err != nil {
-			logger.Warn("the socket's folder can't be removed", "dir", dir, "error", err)
-		}
 	}()
 	return p, nil
 }
@@ -76,6 +73,18 @@ func (p *process) stop(timeout time.Duration) error {
 	case <-timer.C:
 		p.kill()
 		return fmt.Errorf("toolport: the sidecar did not end within %s and was killed", timeout)
+	}
+}
+
+// endWithin gives how the process ended; empty where it goes on for that long.
+func (p *process) endWithin(timeout time.Duration) string {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.String()
+	case <-timer.C:
+		return ""
 	}
 }
 

@@ -146,9 +146,9 @@ func (c *Client) Select(ctx context.Context, request SelectRequest) (*Selection,
 	for _, m := range request.Messages {
 		message.Messages = append(message.Messages, historyMessage(m))
 	}
-	response, err := c.service.Select(ctx, message)
+	response, err := retrying(ctx, c, func() (*toolportv1.SelectResponse, error) { return c.service.Select(ctx, message) })
 	if err != nil {
-		return nil, newFault(ctx, err, StartedNo)
+		return nil, err
 	}
 	result := response.GetResult()
 	selection := &Selection{

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -43,12 +41,20 @@ func (e *StartError) Unwrap() error { return e.Err }
 // A Sidecar is a process that this program has started, and a [Client] for it.
 type Sidecar struct {
 	*Client
-	ready        readyLine
-	process      *process
-	closeTimeout time.Duration
-	closing      atomic.Bool
-	closeOnce    sync.Once
-	closeErr     error
+	config  spawnConfig
+	command func() *exec.Cmd
+	digest  string
+	done    chan struct{}
+	closing context.Context
+	close   context.CancelFunc
+
+	closeOnce sync.Once
+	closeErr  error
+
+	mu       sync.Mutex
+	process  *process
+	restarts int
+	gaveUp   error
 }
 
 // Spawn starts a sidecar on a tools file, on a unix socket that only this user
@@ -86,70 +92,54 @@ func Spawn(ctx context.Context, toolsFile string, options ...SpawnOption) (*Side
 	}
 	args := append(launch.args[:len(launch.args):len(launch.args)],
 		"serve", file, "--address", "unix:"+filepath.Join(dir, "s"), "--exit-with-parent")
-	cmd := exec.Command(launch.name, append(args, config.args...)...)
-	cmd.Dir = config.dir
-	cmd.Env = append(launch.environ(), config.env...)
-
-	process, err := startProcess(cmd, dir, config.logger)
-	if err != nil {
-		return nil, err
+	if config.maxRestarts > 0 && !config.statesJournal() {
+		args = append(args, "--journal", filepath.Join(dir, "journal.db"))
 	}
-	ctx, cancel := context.WithTimeout(ctx, config.startTimeout)
-	defer cancel()
-	ready, err := process.awaitReady(ctx)
-	var client *Client
-	if err == nil {
-		client, err = dialReady(ctx, ready, config.dialConfig, process)
+	args = append(args, config.args...)
+	s := &Sidecar{config: config, done: make(chan struct{})}
+	s.closing, s.close = context.WithCancel(context.Background())
+	s.command = func() *exec.Cmd {
+		cmd := exec.Command(launch.name, args...)
+		cmd.Dir = config.dir
+		cmd.Env = append(launch.environ(), config.env...)
+		return cmd
 	}
-	if err != nil {
-		process.kill()
-		return nil, &StartError{Command: cmd.Args, ExitCode: cmd.ProcessState.ExitCode(), Stderr: process.stderr.tail(), Err: err}
+	if err := s.start(ctx); err != nil {
+		s.close()
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	sidecar := &Sidecar{Client: client, ready: ready, process: process, closeTimeout: config.closeTimeout}
-	go sidecar.watch(config.logger)
-	return sidecar, nil
-}
-
-func dialReady(ctx context.Context, ready readyLine, config dialConfig, process *process) (*Client, error) {
-	if ready.TokenFile != "" && config.token == "" {
-		if err := WithTokenFile(ready.TokenFile).applyDial(&config); err != nil {
-			return nil, err
-		}
-	}
-	client, err := dial(ready.Address, config)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stop := context.AfterFunc(process.alive, cancel)
-	defer stop()
-	if err := client.WaitReady(ctx); err != nil {
-		return nil, errors.Join(err, client.Close())
-	}
-	return client, nil
+	go s.supervise(dir)
+	return s, nil
 }
 
 // Digest names the set of tools that the sidecar serves.
-func (s *Sidecar) Digest() string { return s.ready.Digest }
+func (s *Sidecar) Digest() string { return s.digest }
 
-// PID is the process's id.
-func (s *Sidecar) PID() int { return s.process.cmd.Process.Pid }
+// PID is the id of the process, the newest one where it was started again.
+func (s *Sidecar) PID() int { return s.current().cmd.Process.Pid }
 
-// Done is closed when the process has ended, whoever ended it.
-func (s *Sidecar) Done() <-chan struct{} { return s.process.done }
+// Restarts is how often the process was started again; see [WithRestart].
+func (s *Sidecar) Restarts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.restarts
+}
 
-// Err says how the process ended: nil while it runs and after [Sidecar.Close].
+// Done is closed when the process has ended, whoever ended it, and won't be
+// started again.
+func (s *Sidecar) Done() <-chan struct{} { return s.done }
+
+// Err says how the process ended: nil before [Sidecar.Done] is closed, and
+// where [Sidecar.Close] ended it.
 func (s *Sidecar) Err() error {
 	select {
-	case <-s.process.done:
+	case <-s.done:
 	default:
 		return nil
 	}
-	if s.closing.Load() {
-		return nil
-	}
-	return fmt.Errorf("toolport: the sidecar ended by itself: %s", s.process.cmd.ProcessState)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gaveUp
 }
 
 // Close asks the process to end, waits for the calls in flight, kills it when
@@ -157,19 +147,16 @@ func (s *Sidecar) Err() error {
 // for the same end.
 func (s *Sidecar) Close() error {
 	s.closeOnce.Do(func() {
-		select {
-		case <-s.process.done:
-		default:
-			s.closing.Store(true)
-		}
-		s.closeErr = errors.Join(s.process.stop(s.closeTimeout), s.Client.Close())
+		s.close()
+		err := s.current().stop(s.config.closeTimeout)
+		<-s.done
+		s.closeErr = errors.Join(err, s.Client.Close())
 	})
 	return s.closeErr
 }
 
-func (s *Sidecar) watch(logger *slog.Logger) {
-	<-s.process.done
-	if !s.closing.Load() {
-		logger.Error("the toolport sidecar ended by itself", "pid", s.PID(), "state", s.process.cmd.ProcessState.String())
-	}
+func (s *Sidecar) current() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process
 }

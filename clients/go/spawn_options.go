@@ -2,6 +2,10 @@ package toolport
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,6 +22,7 @@ type spawnConfig struct {
 	dir          string
 	startTimeout time.Duration
 	closeTimeout time.Duration
+	maxRestarts  int
 }
 
 type spawnOption func(*spawnConfig) error
@@ -53,6 +58,32 @@ func WithEnv(entries ...string) SpawnOption {
 	})
 }
 
+// WithJournal keeps the calls of runs and their outcomes in this file, so that
+// they outlive the process. The default is a journal in memory; see
+// [WithRestart] too.
+func WithJournal(file string) SpawnOption { return WithServeArgs("--journal", file) }
+
+// WithRestart starts a sidecar that ended by itself again: the same command on
+// the same tools, at most max times in a row; one that has served for a minute
+// starts the count anew. The client stays the same and connects again, so
+// [WithRetry] beside it lets calls outlast the restart. The default is 0: an
+// end is an end.
+//
+// The journal stays the same, too. Where neither [WithJournal] nor an argument
+// or variable of the sidecar's own says which, it is a file that lives as long
+// as the [Sidecar], so that a call with a run id that is asked again gets its
+// recorded outcome. A sidecar that comes back with another set of tools is
+// ended: what a kernel has planned with is never exchanged under it.
+func WithRestart(max int) SpawnOption {
+	return spawnOption(func(c *spawnConfig) error {
+		if max < 0 {
+			return fmt.Errorf("toolport: WithRestart(%d): the number must not be negative", max)
+		}
+		c.maxRestarts = max
+		return nil
+	})
+}
+
 // WithDir runs the sidecar in this folder. The default is the current one.
 func WithDir(dir string) SpawnOption {
 	return spawnOption(func(c *spawnConfig) error {
@@ -76,4 +107,12 @@ func WithCloseTimeout(timeout time.Duration) SpawnOption {
 		c.closeTimeout = timeout
 		return nil
 	})
+}
+
+// statesJournal is true where the sidecar is told which journal to keep.
+func (c *spawnConfig) statesJournal() bool {
+	isJournal := func(arg string) bool { return arg == "--journal" || strings.HasPrefix(arg, "--journal=") }
+	isVariable := func(entry string) bool { return strings.HasPrefix(entry, "TOOLPORT_JOURNAL=") }
+	return slices.ContainsFunc(c.args, isJournal) ||
+		slices.ContainsFunc(c.env, isVariable) || slices.ContainsFunc(os.Environ(), isVariable)
 }

@@ -6,16 +6,12 @@ import (
 	"io"
 	"iter"
 	"log/slog"
-	"strings"
-	"unicode/utf8"
-
-	"google.golang.org/grpc"
 
 	toolportv1 "toolport.dev/toolport/gen/toolport/v1"
 )
 
-// An Event is what happens during a call: [*Progress], [*Output], and last,
-// once, the [*ToolCall].
+// An Event is what happens during a call: [*Progress], [*Output], [*Skipped],
+// and last, once, the [*ToolCall].
 type Event interface{ event() }
 
 // Progress says how far a tool has come.
@@ -38,9 +34,24 @@ type Output struct {
 	Content *Content
 }
 
+// Skipped says that events are missing here, because a stream of a [Run] was
+// read too slowly; see [Run.Stream].
+type Skipped struct {
+	// Events is how many.
+	Events int
+}
+
 func (*Progress) event() {}
 func (*Output) event()   {}
+func (*Skipped) event()  {}
 func (*ToolCall) event() {}
+
+// A source gives the events of one attempt at a call.
+type source interface {
+	// recv waits for the next event; nil is a part of one. After the outcome it
+	// is not asked again.
+	recv() (Event, error)
+}
 
 // A Stream gives the events of one call as they happen. Read it from one
 // goroutine. It ends when the call ends, when its context is done, or with
@@ -48,66 +59,63 @@ func (*ToolCall) event() {}
 type Stream struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
-	rpc     grpc.ServerStreamingClient[toolportv1.ExecuteResponse]
-	logger  *slog.Logger
+	client  *Client
 	request *toolportv1.ToolRequest
-	chunks  strings.Builder
-	parts   uint32
+	runID   string
+	open    func(context.Context) (source, error)
+	retry   retrier
+	source  source
 	call    *ToolCall
 	err     error
 }
 
-// Execute runs one call to its end. An outcome, the tool's failure included,
-// comes with a nil error; see [ToolCall.Failed]. Cancelling ctx aborts the
-// tool.
-func (c *Client) Execute(ctx context.Context, request Request, options ...CallOption) (*ToolCall, error) {
-	stream, err := c.Stream(ctx, request, options...)
-	if err != nil {
-		return nil, err
+// startStream asks for the call. The errors of open are faults.
+func startStream(ctx context.Context, client *Client, request *toolportv1.ToolRequest, runID string,
+	open func(context.Context) (source, error),
+) (*Stream, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &Stream{
+		ctx: ctx, cancel: cancel, client: client, request: request, runID: runID,
+		open: open, retry: retrier{client: client},
 	}
-	defer stream.Close()
-	return stream.Result()
+	if err := s.connect(); err != nil {
+		return nil, s.end(err)
+	}
+	return s, nil
 }
 
-// Stream starts one call. Its events come from [Stream.Events] or
-// [Stream.Recv].
-func (c *Client) Stream(ctx context.Context, request Request, options ...CallOption) (*Stream, error) {
-	call, err := toolRequest(request)
-	if err != nil {
-		return nil, err
+// connect asks until somebody has heard it.
+func (s *Stream) connect() error {
+	for {
+		source, err := s.open(s.ctx)
+		if err == nil {
+			s.source = source
+			return nil
+		}
+		fault := s.client.fault(s.ctx, err, StartedNo)
+		if fault := s.retry.again(s.ctx, fault, s.runID != ""); fault != nil {
+			return fault
+		}
 	}
-	message := &toolportv1.ExecuteRequest{Request: call}
-	for _, o := range options {
-		o(message)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	rpc, err := c.service.Execute(ctx, message)
-	if err != nil {
-		// Nothing has been sent: without retries, an error here comes before it.
-		fault := newFault(ctx, err, StartedNo)
-		cancel()
-		return nil, fault
-	}
-	return &Stream{ctx: ctx, cancel: cancel, rpc: rpc, logger: c.logger, request: call}, nil
 }
 
 // Recv waits for the next event. After the [*ToolCall] the error is [io.EOF];
 // any other error is a [*Fault], and stays.
 func (s *Stream) Recv() (Event, error) {
 	for s.err == nil {
-		message, err := s.rpc.Recv()
+		event, err := s.source.recv()
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = brokenContract("the stream of call %q ended without its outcome", s.request.GetCallId())
+			fault := s.client.fault(s.ctx, err, StartedUnknown)
+			if fault := s.retry.again(s.ctx, fault, s.runID != ""); fault != nil {
+				return nil, s.end(fault)
 			}
-			return nil, s.end(err)
-		}
-		event, err := s.read(message)
-		if err != nil {
-			return nil, s.end(err)
+			if err := s.connect(); err != nil {
+				return nil, s.end(err)
+			}
+			continue
 		}
 		if call, ok := event.(*ToolCall); ok {
-			return s.finish(call)
+			s.finish(call)
 		}
 		if event != nil {
 			return event, nil
@@ -153,93 +161,25 @@ func (s *Stream) Result() (*ToolCall, error) {
 // nothing.
 func (s *Stream) Close() { s.cancel() }
 
-// finish reads up to the end of the RPC, so that nothing of it is left. The
-// outcome is final whatever the status says after it.
-func (s *Stream) finish(call *ToolCall) (Event, error) {
-	if _, err := s.rpc.Recv(); err == nil {
-		return nil, s.end(brokenContract("the stream of call %q went on after its outcome", s.request.GetCallId()))
-	}
+func (s *Stream) finish(call *ToolCall) {
 	s.call = call
 	s.err = io.EOF
 	s.cancel()
-	s.logger.DebugContext(s.ctx, "tool call ended", "tool", s.request.GetName(), "call", s.request.GetCallId(),
-		"run", s.request.GetRunId(), "duration", call.Duration, "error_kind", string(call.ErrorKind))
-	return call, nil
+	s.log("tool call ended", slog.Duration("duration", call.Duration), slog.String("error_kind", string(call.ErrorKind)))
 }
 
 func (s *Stream) end(err error) error {
-	fault := newFault(s.ctx, err, StartedUnknown)
-	s.err = fault
+	s.err = err
 	s.cancel()
-	s.logger.DebugContext(s.ctx, "tool call faulted", "tool", s.request.GetName(), "call", s.request.GetCallId(),
-		"run", s.request.GetRunId(), "fault", fault)
-	return fault
+	s.log("tool call faulted", slog.Any("fault", err))
+	return err
 }
 
-// read gives nil for a message that is only a part of something.
-func (s *Stream) read(message *toolportv1.ExecuteResponse) (Event, error) {
-	switch e := message.GetEvent().(type) {
-	case *toolportv1.ExecuteResponse_Progress:
-		return &Progress{Done: e.Progress.GetDone(), Total: e.Progress.Total, Message: e.Progress.GetMessage()}, nil
-	case *toolportv1.ExecuteResponse_Output:
-		return readOutput(e.Output), nil
-	case *toolportv1.ExecuteResponse_Chunk:
-		if e.Chunk.GetPart() != s.parts {
-			return nil, brokenContract("part %d of the result of call %q came where part %d was due",
-				e.Chunk.GetPart(), s.request.GetCallId(), s.parts)
-		}
-		s.parts++
-		s.chunks.Write(e.Chunk.GetData())
-		return nil, nil
-	case *toolportv1.ExecuteResponse_Call:
-		call, err := readToolCall(e.Call)
-		if err != nil {
-			return nil, err
-		}
-		if s.parts > 0 && call.Result != nil {
-			text := s.chunks.String()
-			if !utf8.ValidString(text) {
-				return nil, brokenContract("the joined result of call %q is not UTF-8", s.request.GetCallId())
-			}
-			call.Result = &text
-		}
-		return call, nil
-	default:
-		// An event of a newer contract.
-		return nil, nil
+func (s *Stream) log(message string, attrs ...slog.Attr) {
+	if !s.client.logger.Enabled(s.ctx, slog.LevelDebug) {
+		return
 	}
-}
-
-func readOutput(m *toolportv1.ToolOutput) Event {
-	switch o := m.GetOutput().(type) {
-	case *toolportv1.ToolOutput_Text:
-		return &Output{Text: &o.Text}
-	case *toolportv1.ToolOutput_Json:
-		return &Output{JSON: []byte(o.Json)}
-	case *toolportv1.ToolOutput_Content:
-		content := readContent(o.Content)
-		return &Output{Content: &content}
-	default:
-		return nil
-	}
-}
-
-// Refuse makes the record of a call that a precondition of the kernel would not
-// let run: a [ToolCall] whose Error is the reason. The name is not looked up
-// and nothing is journaled. An empty reason is `refused by a tool
-// precondition`.
-func (c *Client) Refuse(ctx context.Context, request Request, reason string) (*ToolCall, error) {
-	call, err := toolRequest(request)
-	if err != nil {
-		return nil, err
-	}
-	response, err := c.service.Refuse(ctx, &toolportv1.RefuseRequest{Request: call, Reason: reason})
-	if err != nil {
-		return nil, newFault(ctx, err, StartedNo)
-	}
-	outcome, err := readToolCall(response.GetCall())
-	if err != nil {
-		return nil, err
-	}
-	return outcome, nil
+	s.client.logger.LogAttrs(s.ctx, slog.LevelDebug, message, append([]slog.Attr{
+		slog.String("tool", s.request.GetName()), slog.String("call", s.request.GetCallId()), slog.String("run", s.runID),
+	}, attrs...)...)
 }
