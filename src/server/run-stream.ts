@@ -26,7 +26,7 @@ import { outputTooLarge, sizeOf } from "./call-stream.ts";
 import { withDetails } from "./framework-faults.ts";
 import { Outbox } from "./outbox.ts";
 import { scopeOf } from "./scope.ts";
-import type { ServerInfoInit } from "./service.ts";
+import type { ServerInfoInit } from "./server-info.ts";
 
 // I1  One loop reads the requests; it is awaited by nobody but ends in the outbox, which every road
 //     out of the RPC goes through, and it never throws.

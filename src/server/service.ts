@@ -15,6 +15,7 @@ import type { ManifestRequest, ToolPortService } from "../wire/v1.ts";
 import { requireAnswerable } from "./answer.ts";
 import { streamCall } from "./call-stream.ts";
 import { streamRun } from "./run-stream.ts";
+import { type ServerFacts, serverInfo } from "./server-info.ts";
 
 /** What the service answers from. */
 export interface ServiceOptions {
@@ -27,22 +28,13 @@ export interface ServiceOptions {
   readonly log: Log;
 }
 
-/** What ServerInfo says. */
-interface ServerFacts {
-  readonly version: string;
-  readonly maxMessageBytes: number;
-  readonly maxCallsInFlight: number;
-  /** What is offered beyond the contract's minimum; `run` is added where it is. */
-  readonly features: readonly string[];
-}
-
 /** The tool port itself: one implementation for every protocol. */
 export function createService(options: ServiceOptions): ServiceImpl<typeof ToolPortService> {
   const { registry, executor, selector, runs, log } = options;
   const { maxMessageBytes } = options.info;
-  const server = serverInfo(options);
-  const names = registry.tools.map(({ descriptor }) => ({ name: descriptor.name }));
-  const formatOf = createProviderFormats(registry.tools.map(({ descriptor }) => descriptor));
+  const server = serverInfo(options.info, runs !== undefined);
+  const descriptors = registry.tools.map(({ descriptor }) => descriptor);
+  const formatOf = createProviderFormats(descriptors);
 
   return {
     manifest(request) {
@@ -68,7 +60,7 @@ export function createService(options: ServiceOptions): ServiceImpl<typeof ToolP
       const format = formatOf(request.format);
       const { candidates, ...asked } = readSelectRequest(request);
       const selected = await selector.select({
-        tools: names,
+        tools: descriptors,
         candidates,
         context: { ...asked, signal: context.signal },
       });
@@ -101,25 +93,6 @@ export function createService(options: ServiceOptions): ServiceImpl<typeof ToolP
       return streamRun(requests, context, { runs, digest, server, maxMessageBytes, log });
     },
   };
-}
-
-function serverInfo({ info, runs }: ServiceOptions): ServerInfoInit {
-  return Object.freeze({
-    version: info.version,
-    contract: "toolport.v1",
-    maxMessageBytes: Math.min(info.maxMessageBytes, 0xffff_ffff),
-    maxCallsInFlight: Math.min(info.maxCallsInFlight, 0xffff_ffff),
-    features: [...new Set([...info.features, ...(runs ? ["run"] : [])])],
-  });
-}
-
-/** ServerInfo as a plain object. */
-export interface ServerInfoInit {
-  readonly version: string;
-  readonly contract: string;
-  readonly maxMessageBytes: number;
-  readonly maxCallsInFlight: number;
-  readonly features: string[];
 }
 
 function listed(registry: Registry, request: ManifestRequest): readonly Tool[] {
