@@ -3,10 +3,10 @@
 //     npm run test:faults                           200 kills
 //     TOOLPORT_FAULTS_KILLS=1000 npm run test:faults
 //     TOOLPORT_FAULTS_SEED=42 npm run test:faults   the choices of a seed that was printed
-import { main } from "./lib/run.js";
-
 process.env.TOOLPORT_FAULTS_KILLS ??= "200";
-// What it imports copies the environment.
+
+// What these import copies the environment.
+const { main } = await import("./lib/run.js");
 const { ava } = await import("./suites/ava.js");
 
 await main(async () => {
