@@ -1,6 +1,6 @@
 import { resolve as resolvePath } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ResourceLimits } from "node:worker_threads";
+import { getHeapStatistics } from "node:v8";
 
 import type { Registry, Tool } from "../domain/tool.ts";
 import { ConfigurationError } from "../errors.ts";
@@ -21,8 +21,11 @@ export interface IsolationOptions {
   readonly graceMs?: number | undefined;
   /** How long a thread without a call is kept, in milliseconds. Default 30 s. */
   readonly idleMs?: number | undefined;
-  /** What memory a thread may take; default: as much as the process. */
-  readonly resourceLimits?: ResourceLimits | undefined;
+  /**
+   * How much memory a thread may use, in MiB: its heap, what is not collected yet included, and its
+   * buffers. Default: as much as the heap of the process may have.
+   */
+  readonly maxMemoryMb?: number | undefined;
   readonly log?: Log | undefined;
 }
 
@@ -53,7 +56,7 @@ export function createIsolation(options: IsolationOptions): Isolation {
     digest: options.digest,
     maxWorkers: options.maxWorkers ?? 4,
     idleMs: options.idleMs ?? 30_000,
-    resourceLimits: options.resourceLimits,
+    maxMemoryMb: options.maxMemoryMb ?? Math.ceil(getHeapStatistics().heap_size_limit / 2 ** 20),
     log: options.log ?? silent,
   });
   let closing: Promise<void> | undefined;

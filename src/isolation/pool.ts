@@ -33,6 +33,8 @@ interface Seat {
   isLeaving: boolean;
 }
 
+/** How often the memory of threads is looked at, in milliseconds. */
+const watchMs = 100;
 /** How long closing waits for threads to end, in milliseconds. */
 const closeMs = 500;
 
@@ -41,6 +43,7 @@ export class Pool {
   readonly #options: PoolOptions;
   readonly #seats = new Map<Thread, Seat>();
   readonly #waiting: IsolatedCall[] = [];
+  #watch: NodeJS.Timeout | undefined;
   #isClosed = false;
   #goneWaiters: (() => void)[] = [];
 
@@ -142,6 +145,7 @@ export class Pool {
     });
     const seat: Seat = { thread, call: undefined, idle: undefined, isLeaving: false };
     this.#seats.set(thread, seat);
+    this.#watch ??= setInterval(() => this.#watchMemory(), watchMs).unref();
     return seat;
   }
 
@@ -168,8 +172,15 @@ export class Pool {
       this.#options.log("warn", "thread_lost", { why: cause });
       call.lost(cause);
     }
-    if (this.#seats.size === 0) for (const resolve of this.#goneWaiters.splice(0)) resolve();
     this.#serve();
+    if (this.#seats.size > 0) return;
+    clearInterval(this.#watch);
+    this.#watch = undefined;
+    for (const resolve of this.#goneWaiters.splice(0)) resolve();
+  }
+
+  #watchMemory(): void {
+    for (const { thread, call } of this.#seats.values()) if (call) void thread.watchMemory();
   }
 
   #rest(seat: Seat): void {

@@ -4,7 +4,6 @@ import {
   receiveMessageOnPort,
   Worker,
 } from "node:worker_threads";
-import type { ResourceLimits } from "node:worker_threads";
 
 import { describeError } from "../execution/describe-error.ts";
 import { noteBusyThread } from "../internal/busy-threads.ts";
@@ -16,13 +15,20 @@ import type { FromThread, ThreadSetup, ToThread } from "./protocol.ts";
 const loadMs = 70_000;
 /** How long a thread may take to end when it is told to, in milliseconds. */
 const endMs = 250;
+/**
+ * How far above its limit a thread's heap may really grow, in MiB. At its own limit V8 ends the thread
+ * where it can, but the whole process where a single allocation, such as that of a long array, goes
+ * more than 16 MiB beyond. So the limit is watched from outside, and V8's stands out of reach.
+ */
+const headroomMb = 4096;
 
 /** What every thread is started with. */
 export interface ThreadOptions {
   /** The absolute path of the tools file. */
   readonly toolsFile: string;
   readonly digest: string;
-  readonly resourceLimits?: ResourceLimits | undefined;
+  /** How much memory it may use, in MiB. */
+  readonly maxMemoryMb: number;
 }
 
 /** What a thread reports to. */
@@ -40,6 +46,8 @@ export class Thread {
   readonly #port: MessagePort;
   readonly #hooks: ThreadHooks;
   readonly #ended: Promise<void>;
+  readonly #maxBytes: number;
+  #isMeasuring = false;
   #loading: Timer | undefined;
   #isReady = false;
   #cause: string | undefined;
@@ -49,7 +57,8 @@ export class Thread {
   constructor(options: ThreadOptions, hooks: ThreadHooks) {
     this.#hooks = hooks;
     const { port1, port2 } = new MessageChannel();
-    const { toolsFile, digest, resourceLimits } = options;
+    const { toolsFile, digest, maxMemoryMb } = options;
+    this.#maxBytes = maxMemoryMb * 2 ** 20;
     const setup: ThreadSetup = { port: port2, flow: this.flow.buffer, toolsFile, digest };
     // The same file as a source and as a build has another extension.
     const file = new URL(`./thread-main${import.meta.url.slice(-3)}`, import.meta.url);
@@ -57,7 +66,7 @@ export class Thread {
       workerData: setup,
       transferList: [port2],
       name: "toolport-tools",
-      ...(resourceLimits && { resourceLimits }),
+      resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb + headroomMb },
     });
     this.#port = port1.on("message", (message: FromThread) => this.#receive(message));
     this.#worker.on("error", (error: Error) => {
@@ -109,6 +118,20 @@ export class Thread {
   letGo(): void {
     this.#worker.unref();
     this.#port.unref();
+  }
+
+  /** Looks how much memory the thread uses, also while its loop is busy, and ends it over the limit. */
+  async watchMemory(): Promise<void> {
+    if (this.#isMeasuring) return;
+    this.#isMeasuring = true;
+    try {
+      const { used_heap_size: heap, external_memory: outside } =
+        await this.#worker.getHeapStatistics();
+      if (heap + outside > this.#maxBytes) await this.terminate("ran out of memory");
+    } catch {
+      // It has ended meanwhile, or has not begun.
+    }
+    this.#isMeasuring = false;
   }
 
   /** Lets an idle thread end by itself, its `exit` handlers included. */

@@ -168,9 +168,17 @@ const lives = {
     }
   },
   exits: ({ code }) => process.exit(Number(code)),
-  hungry: () => {
+  hungry: ({ what }) => {
     const held: unknown[] = [];
-    for (;;) held.push(Array.from({ length: 1000 }, () => ({})));
+    const entries = new Map<number, object>();
+    for (let i = 0; ; i += 1) {
+      if (what === "objects") held.push(Array.from({ length: 1000 }, () => ({})));
+      else if (what === "numbers") held.push(i);
+      else if (what === "arrays") held.push(Array.from<number>({ length: 5_000_000 }).fill(0.5));
+      else if (what === "entries") entries.set(i, {});
+      else if (what === "text") held.push(`${i}`.repeat(1000).split("").join(" "));
+      else held.push(Buffer.alloc(1 << 20, 1));
+    }
   },
   strays: async () => {
     setTimeout(() => {
