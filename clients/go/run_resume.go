@@ -57,7 +57,7 @@ func (r *Run) resume(l *link, lost *Fault) {
 	for _, call := range inOrder(r.calls) {
 		if call.isSent && !isSame && !hasDurableJournal(l.opened.GetServer()) {
 			delete(r.calls, call.tag)
-			r.end(call, forgotten(lost))
+			r.forget(call, lost)
 			continue
 		}
 		call.rewind()
@@ -75,9 +75,12 @@ func (r *Run) isIdle() bool {
 	return r.closing && len(r.calls) == 0
 }
 
-func forgotten(lost *Fault) *Fault {
-	return &Fault{
-		Code: codes.Unavailable, Reason: ReasonConnectionLost, Started: StartedUnknown, cause: lost,
-		Message: fmt.Sprintf("the run was opened again, but the server has no durable journal to say what became of the call: %s", lost.Message),
-	}
+// forget ends a call that asking again could start a second time.
+func (r *Run) forget(call *runCall, lost *Fault) {
+	call.stop()
+	call.end(&Fault{
+		Code: codes.Unavailable, Reason: ReasonConnectionLost, Started: StartedUnknown, cause: lost, isFinal: true,
+		Message: fmt.Sprintf("call %q may have run: its run %q was lost and opened again, but the server has no durable journal to ask (%s)",
+			call.request.GetRequest().GetCallId(), r.ID(), lost.Message),
+	})
 }
