@@ -112,23 +112,24 @@ func TestRemapConformance(t *testing.T) {
 }
 
 func runExecute(t *testing.T, client *toolport.Client, c conformanceCase) error {
-	request := caseRequest(c.Input["call"])
-	if run, ok := c.Input["context"].(map[string]any); ok {
-		request.RunID, _ = run["run_id"].(string)
-	}
 	raises, _ := c.Expect["raises"].(map[string]any)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	stream, err := client.Stream(ctx, request)
+	caller, closeRun, err := caseCaller(ctx, client, c)
 	if err != nil {
 		return err
 	}
-	defer stream.Close()
-	if raises["type"] == "CancelledError" {
-		// The tool waits for its signal; by then it runs.
-		time.AfterFunc(200*time.Millisecond, stream.Close)
+	defer closeRun()
+	stream, err := caller.Stream(ctx, caseRequest(c.Input["call"]))
+	var call *toolport.ToolCall
+	if err == nil {
+		defer stream.Close()
+		if raises["type"] == "CancelledError" {
+			// The tool waits for its signal; by then it runs.
+			time.AfterFunc(200*time.Millisecond, stream.Close)
+		}
+		call, err = stream.Result()
 	}
-	call, err := stream.Result()
 	if raises == nil {
 		if err != nil {
 			return err
@@ -144,6 +145,28 @@ func runExecute(t *testing.T, client *toolport.Client, c conformanceCase) error 
 		return fmt.Errorf("got %v, want %s", fault, want)
 	}
 	return containsAll(fault.Message, c.Contains)
+}
+
+// A caller is a client or a live run.
+type caller interface {
+	Stream(context.Context, toolport.Request, ...toolport.CallOption) (*toolport.Stream, error)
+}
+
+// caseCaller is the run that the case's call is made on, ended where it says
+// so, or the client where it names none.
+func caseCaller(ctx context.Context, client *toolport.Client, c conformanceCase) (caller, func(), error) {
+	fields, ok := c.Input["context"].(map[string]any)
+	if !ok {
+		return client, func() {}, nil
+	}
+	run, err := client.Run(ctx, fields["run_id"].(string))
+	if err != nil {
+		return nil, nil, err
+	}
+	if fields["live"] == false {
+		err = run.Close()
+	}
+	return run, func() { _ = run.Close() }, err
 }
 
 func runRefuse(t *testing.T, client *toolport.Client, c conformanceCase) error {
