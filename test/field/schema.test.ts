@@ -1,6 +1,7 @@
 import test from "ava";
 import { z } from "zod";
 import * as z3 from "zod/v3";
+import type { JsonSchema } from "../../src/domain/json.ts";
 import { defineTool } from "../../src/registry/define-tool.ts";
 import { ErrorKind } from "../../src/wire/v1.ts";
 import { type Schema, serveField } from "./world.ts";
@@ -155,21 +156,20 @@ for (const $schema of drafts) {
 }
 
 test("B12 the schema that is listed is the one that validates, conditions and all", async (t) => {
-  const parameters = {
-    type: "object",
-    properties: { mode: { const: "fast" }, n: { type: "integer", minimum: 1 } },
-    required: ["mode", "n"],
-    // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
-    allOf: [
+  const parameters = JSON.parse(`{
+    "type": "object",
+    "properties": { "mode": { "const": "fast" }, "n": { "type": "integer", "minimum": 1 } },
+    "required": ["mode", "n"],
+    "allOf": [
       {
-        if: { properties: { mode: { const: "fast" } } },
-        then: { properties: { n: { maximum: 5 } } },
-      },
-    ],
-  };
+        "if": { "properties": { "mode": { "const": "fast" } } },
+        "then": { "properties": { "n": { "maximum": 5 } } }
+      }
+    ]
+  }`) as JsonSchema;
   const tools = [defineTool({ name: "go", description: "Go", parameters, execute: () => "went" })];
   const { call, schemaOf } = await serveField(t, { tools });
-  t.deepEqual(await schemaOf("go"), parameters as Schema);
+  t.deepEqual(await schemaOf("go"), parameters as unknown as Schema);
   t.is((await call("go", '{"mode":"fast","n":5}')).result, "went");
   const refused = await call("go", '{"mode":"fast","n":50}');
   t.is(refused.errorKind, ErrorKind.INVALID_ARGUMENTS);

@@ -51,7 +51,7 @@ export type ManifestRequest = Message<"toolport.v1.ManifestRequest"> & {
 
   /**
    * Lists only tools whose name or description contains it, ignoring case, in
-   * `text`. Empty: all.
+   * `text` and `provider_tools_json`. Empty: all.
    *
    * @generated from field: string query = 4;
    */
@@ -65,7 +65,8 @@ export type ManifestRequest = Message<"toolport.v1.ManifestRequest"> & {
   format: ManifestFormat;
 
   /**
-   * Rewrite schemas for the provider's strict mode where it has one.
+   * Rewrite schemas for the provider's strict mode where it has one. A schema
+   * that can't be strict is listed as it is, and says so.
    *
    * @generated from field: bool strict = 6;
    */
@@ -108,8 +109,8 @@ export type ManifestResponse = Message<"toolport.v1.ManifestResponse"> & {
   text: string;
 
   /**
-   * What goes into the provider's `tools`, as JSON text; empty without a
-   * format.
+   * What goes into the provider's `tools`, as JSON text: `tools`, narrowed by
+   * `query`. Empty without a format.
    *
    * @generated from field: string provider_tools_json = 4;
    */
@@ -117,7 +118,8 @@ export type ManifestResponse = Message<"toolport.v1.ManifestResponse"> & {
 
   /**
    * The provider's name of a tool to the name that Execute takes, for every
-   * tool listed; empty without a format.
+   * one of `tools`; empty without a format. The same in every process that
+   * serves the same set.
    *
    * @generated from field: map<string, string> provider_names = 5;
    */
@@ -273,7 +275,7 @@ export type SelectResponse = Message<"toolport.v1.SelectResponse"> & {
 
   /**
    * What goes into the provider's tool choice, as JSON text; empty without a
-   * format or a force.
+   * format or a force, and where the provider has no such choice.
    *
    * @generated from field: string provider_tool_choice_json = 4;
    */

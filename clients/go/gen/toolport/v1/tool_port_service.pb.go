@@ -157,11 +157,12 @@ type ManifestRequest struct {
 	// Whole entries only; a footer counts those left out.
 	BudgetTokens *uint32 `protobuf:"varint,3,opt,name=budget_tokens,json=budgetTokens,proto3,oneof" json:"budget_tokens,omitempty"`
 	// Lists only tools whose name or description contains it, ignoring case, in
-	// `text`. Empty: all.
+	// `text` and `provider_tools_json`. Empty: all.
 	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
 	// Also render the tools for this provider, in `provider_tools_json`.
 	Format ManifestFormat `protobuf:"varint,5,opt,name=format,proto3,enum=toolport.v1.ManifestFormat" json:"format,omitempty"`
-	// Rewrite schemas for the provider's strict mode where it has one.
+	// Rewrite schemas for the provider's strict mode where it has one. A schema
+	// that can't be strict is listed as it is, and says so.
 	Strict        bool `protobuf:"varint,6,opt,name=strict,proto3" json:"strict,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -249,11 +250,12 @@ type ManifestResponse struct {
 	Digest string `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// The manifest as text for a prompt: a line an entry, within the budget.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
-	// What goes into the provider's `tools`, as JSON text; empty without a
-	// format.
+	// What goes into the provider's `tools`, as JSON text: `tools`, narrowed by
+	// `query`. Empty without a format.
 	ProviderToolsJson string `protobuf:"bytes,4,opt,name=provider_tools_json,json=providerToolsJson,proto3" json:"provider_tools_json,omitempty"`
 	// The provider's name of a tool to the name that Execute takes, for every
-	// tool listed; empty without a format.
+	// one of `tools`; empty without a format. The same in every process that
+	// serves the same set.
 	ProviderNames map[string]string `protobuf:"bytes,5,rep,name=provider_names,json=providerNames,proto3" json:"provider_names,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// What a client must know of the server.
 	Server        *ServerInfo `protobuf:"bytes,6,opt,name=server,proto3" json:"server,omitempty"`
@@ -517,7 +519,7 @@ type SelectResponse struct {
 	// The digest of the set, as in ManifestResponse.
 	Digest string `protobuf:"bytes,3,opt,name=digest,proto3" json:"digest,omitempty"`
 	// What goes into the provider's tool choice, as JSON text; empty without a
-	// format or a force.
+	// format or a force, and where the provider has no such choice.
 	ProviderToolChoiceJson string `protobuf:"bytes,4,opt,name=provider_tool_choice_json,json=providerToolChoiceJson,proto3" json:"provider_tool_choice_json,omitempty"`
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
