@@ -120,7 +120,7 @@ func TestSidecar(t *testing.T) {
 
 	t.Run("the digest is the one of the ready line", func(t *testing.T) {
 		manifest, err := sidecar.Manifest(t.Context(), toolport.ManifestRequest{})
-		if err != nil || manifest.Digest != sidecar.Digest() || len(manifest.Tools) != 3 {
+		if err != nil || manifest.Digest != sidecar.Digest() || len(manifest.Tools) != 6 {
 			t.Errorf("got %+v (%v), want %s", manifest, err, sidecar.Digest())
 		}
 	})
