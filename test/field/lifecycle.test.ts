@@ -78,10 +78,10 @@ export default defineTools({
     defineTool({
       name: "throws",
       description: "d",
-      timeoutMs: 1000,
+      timeoutMs: 60_000,
       execute: async () => { throw new RangeError("at once"); },
     }),
-    defineTool({ name: "answers", description: "d", timeoutMs: 1000, execute: async () => "at once" }),
+    defineTool({ name: "answers", description: "d", timeoutMs: 60_000, execute: async () => "at once" }),
   ],
 });
 `;
@@ -92,7 +92,7 @@ test("B47 a tool with a time limit that throws at once leaves nothing to crash t
   for (let round = 0; round < 50; round += 1) {
     const [threw, answered] = await Promise.all(
       ["throws", "answers"].map(
-        async (name) => await client.execute({ name }, { deadlineMs: 1000 }).result,
+        async (name) => await client.execute({ name }, { deadlineMs: 60_000 }).result,
       ),
     );
     t.is(threw?.error, "RangeError: at once");
@@ -102,8 +102,8 @@ test("B47 a tool with a time limit that throws at once leaves nothing to crash t
   t.notRegex(sidecar.output().stderr, /rejection/iu);
   const before = performance.now();
   t.is(await sidecar.stop(), 0);
-  // A timer of those calls would hold the process for its whole second.
-  t.true(performance.now() - before < 900);
+  // A timer of those calls would hold the process for a minute.
+  t.true(performance.now() - before < 30_000);
 });
 
 const noisy = `
@@ -200,7 +200,7 @@ test("B87 nobody is answered before the tools are loaded, and then with all of t
   for (;;) {
     const wasReady = isReady;
     try {
-      const { tools: listed } = await early.manifest({}, { timeoutMs: 5000 });
+      const { tools: listed } = await early.manifest({}, { timeoutMs: 30_000 });
       t.deepEqual(
         listed.map(({ name }) => name),
         ["late"],

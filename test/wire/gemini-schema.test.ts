@@ -61,6 +61,11 @@ const conversions: readonly (readonly [string, JsonValue, JsonValue])[] = [
     },
   ],
   [
+    "alternatives that leave their type to the whole",
+    { type: "object", oneOf: [{ properties: { a: { type: "string" } } }, { required: ["b"] }] },
+    { anyOf: [{ type: "OBJECT", properties: { a: { type: "STRING" } } }, { type: "OBJECT" }] },
+  ],
+  [
     "formats and bounds that it does not know",
     { type: "string", format: "uri", minLength: 1 },
     { type: "STRING", minLength: 1, description: '(format: "uri")' },

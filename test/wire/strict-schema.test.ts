@@ -232,6 +232,14 @@ const loose: readonly (readonly [string, JsonObject])[] = [
     { type: "object", properties: {}, if: { required: ["a"] }, else: { required: ["b"] } },
   ],
   [
+    "says more of keys beside alternatives",
+    wrapped("x", {
+      type: "object",
+      required: ["a"],
+      anyOf: [wrapped("a", { type: "string" }), wrapped("b", { type: "string" })],
+    }),
+  ],
+  [
     "has two conjuncts that both say something",
     {
       type: "object",

@@ -5,6 +5,7 @@ import {
   describe,
   type Draft,
   draft,
+  hasShape,
   isObject,
   listAt,
   noteOf,
@@ -72,8 +73,7 @@ class Converter {
 
     const variants = [...listAt(schema, "anyOf"), ...listAt(schema, "oneOf")];
     const types = typesOf(schema);
-    const isShaped = types.includes("object") || types.includes("array");
-    if (variants.length > 0 && !isShaped && !constantsOf(schema)) {
+    if (variants.length > 0 && !hasShape(schema) && !constantsOf(schema)) {
       return this.#alternatives(schema, variants, open);
     }
     const notes = variants.length > 0 ? [noteOf("anyOf", variants)] : [];
@@ -160,7 +160,8 @@ class Converter {
       const isBare = type !== undefined && isObject(variant) && typesOf(variant).length === 0;
       return this.convert(isBare ? draft({ ...variant, type }) : variant, open);
     });
-    const notes = tell(schema, [], []);
+    const required = listAt(schema, "required");
+    const notes = tell(schema, [], required.length > 0 ? [noteOf("required", required)] : []);
     const said = describe(textAt(schema, "description"), notes);
     return combine(
       said === undefined ? made : made.map((one) => describedBy(one, said)),

@@ -70,6 +70,11 @@ export function typesOf(schema: JsonObject): readonly string[] {
   return isNullable && !named.includes("null") ? [...named, "null"] : named;
 }
 
+/** Whether a schema itself says what its properties or items are. */
+export function hasShape(schema: JsonObject): boolean {
+  return ["properties", "items", "prefixItems"].some((key) => Object.hasOwn(schema, key));
+}
+
 function inferTypes(schema: JsonObject): readonly string[] {
   const values = constantsOf(schema);
   if (values) return [...new Set(values.map(typeOf))];

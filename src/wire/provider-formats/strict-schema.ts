@@ -6,6 +6,7 @@ import {
   describe,
   type Draft,
   draft,
+  hasShape,
   isObject,
   listAt,
   mentionedProperties,
@@ -128,8 +129,12 @@ class Rewriter {
 
     const variants = [...listAt(schema, "anyOf"), ...listAt(schema, "oneOf")];
     const types = typesOf(schema);
-    const isShaped = types.includes("object") || types.includes("array");
-    if (variants.length > 0 && !isShaped && !constantsOf(schema)) {
+    if (variants.length > 0 && !hasShape(schema) && !constantsOf(schema)) {
+      // What it says of keys beside its alternatives would be lost.
+      const isKeyed = ["required", "additionalProperties"].some((key) =>
+        Object.hasOwn(schema, key),
+      );
+      if (isKeyed) throw new NotStrict();
       return this.#alternatives(schema, variants, depth);
     }
     if (types.length === 0) throw new NotStrict();
