@@ -71,6 +71,8 @@ export interface ToolContext {
   /**
    * Sends partial output at once: a string as it is, bytes and content parts as content, anything
    * else as JSON. Await it to go no faster than the caller reads.
+   *
+   * @throws the signal's reason once the signal has fired
    */
   output(value: JsonValue | Uint8Array | ContentPart): Promise<void>;
 }

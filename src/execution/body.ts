@@ -34,31 +34,44 @@ const nothingToStop: RunningBody = { stop() {} };
 /** Runs `start` and follows what it returns: a value, a promise, or an iterable of either kind. */
 export function runBody(start: () => unknown, hooks: BodyHooks): RunningBody {
   let returned: unknown;
+  let iterator: AnyIterator | undefined;
+  let isPending = false;
   try {
     returned = start();
+    // What was returned may be anything, a proxy or an object whose getters throw included.
+    iterator = iteratorOf(returned);
+    isPending = !iterator && isThenable(returned);
   } catch (thrown) {
     hooks.settled({ ok: false, thrown });
     return nothingToStop;
   }
-  const iterator = iteratorOf(returned);
   if (iterator) return iterate(iterator, hooks);
-  if (!isThenable(returned)) {
-    hooks.settled({ ok: true, value: returned });
-    return nothingToStop;
-  }
+  if (isPending) return follow(returned, hooks);
+  hooks.settled({ ok: true, value: returned });
+  return nothingToStop;
+}
+
+function follow(promised: unknown, hooks: BodyHooks): RunningBody {
   let inner = nothingToStop;
   let isStopped = false;
-  Promise.resolve(returned).then(
-    (value) => {
+  void settle();
+
+  async function settle(): Promise<void> {
+    let value: unknown;
+    let made: AnyIterator | undefined;
+    try {
+      value = await promised;
       // An async function may hand back a generator that it made.
-      const made = iteratorOf(value);
-      if (!made) return hooks.settled({ ok: true, value });
-      inner = iterate(made, hooks);
-      if (isStopped) inner.stop();
-      return undefined;
-    },
-    (thrown: unknown) => hooks.settled({ ok: false, thrown }),
-  );
+      made = iteratorOf(value);
+    } catch (thrown) {
+      return hooks.settled({ ok: false, thrown });
+    }
+    if (!made) return hooks.settled({ ok: true, value });
+    inner = iterate(made, hooks);
+    if (isStopped) inner.stop();
+    return undefined;
+  }
+
   return {
     stop() {
       isStopped = true;
@@ -85,36 +98,51 @@ function stopped(): BodyEnd {
   return { ok: false, thrown: new DOMException("The generator was told to stop.", "AbortError") };
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    typeof (value as { then?: unknown }).then === "function"
-  );
+function isThenable(value: unknown): boolean {
+  const mayHave = (typeof value === "object" && value !== null) || typeof value === "function";
+  return mayHave && typeof (value as { then?: unknown }).then === "function";
 }
 
 function iterate(iterator: AnyIterator, hooks: BodyHooks): RunningBody {
   let isStopped = false;
+  let closing: Promise<void> | undefined;
   void drive().then(hooks.settled);
 
   async function drive(): Promise<BodyEnd> {
     let last: unknown = null;
+    let isOpen = false;
     try {
       for (;;) {
+        isOpen = false;
         const step = await iterator.next();
-        if (isStopped) return stopped();
+        // Told to stop or not: what it returned by itself is its outcome.
         if (step.done) return { ok: true, value: step.value === undefined ? last : step.value };
+        isOpen = true;
+        if (isStopped) break;
         last = await step.value;
         hooks.yielded(last);
         await hooks.room();
-        if (isStopped) {
-          await iterator.return?.();
-          return stopped();
-        }
+        if (isStopped) break;
       }
     } catch (thrown) {
+      if (isOpen) await close();
       return { ok: false, thrown };
     }
+    await close();
+    return stopped();
+  }
+
+  /** Has the generator run its finally blocks; never rejects. */
+  async function close(): Promise<void> {
+    closing ??= (async () => {
+      try {
+        await iterator.return?.();
+      } catch {
+        // It may have been in the midst of a step, so it is told again after that.
+        closing = undefined;
+      }
+    })();
+    await closing;
   }
 
   return {
@@ -122,7 +150,7 @@ function iterate(iterator: AnyIterator, hooks: BodyHooks): RunningBody {
       if (isStopped) return;
       isStopped = true;
       // Queued behind a pending next(), so a generator that awaits something still sees it.
-      Promise.resolve(iterator.return?.()).catch(() => {});
+      void close();
     },
   };
 }

@@ -5,7 +5,7 @@ import { ToolPortError } from "../errors.ts";
 import { runInTool } from "../internal/current-tool.ts";
 import { after, type Timer } from "../internal/timers.ts";
 import { type BodyEnd, type RunningBody, runBody } from "./body.ts";
-import { CallerQueue } from "./caller-queue.ts";
+import { type Backlog, CallerQueue } from "./caller-queue.ts";
 import { type AbortCause, CallContext, LazySignal, outputEvent } from "./context.ts";
 import { type Failure, failure, isAbortError } from "./describe-error.ts";
 import type { CallEnd, Caller, Ticket } from "./port.ts";
@@ -30,6 +30,9 @@ import { TimeLimit } from "./time-limit.ts";
 //     record.
 // I7  Once ended and its body settled, a call holds no timer and nobody holds the call.
 
+/** How many events a body may send before others get a turn of the loop. */
+const eventsATurn = 256;
+
 type State = "admitted" | "running" | "closing" | "abandoned" | "ended";
 
 interface Link {
@@ -40,6 +43,8 @@ interface Link {
 
 /** What every call of an executor shares. */
 export interface CallSettings extends ResultLimits {
+  /** What waits for all callers together. */
+  readonly backlog: Backlog;
   /** How long a call goes on for callers that lost their connection, in milliseconds. */
   readonly continueGraceMs: number;
   /** Runs the body of an isolated tool. */
@@ -76,6 +81,7 @@ export class Call {
   #limit: TimeLimit | undefined;
   #grace: Timer | undefined;
   #roomWaiters: (() => void)[] = [];
+  #sinceTurn = 0;
   readonly #endListeners: (() => void)[] = [];
   #lost: Promise<void> = Promise.resolve();
   #goneWaiters: (() => void)[] | undefined = [];
@@ -117,7 +123,8 @@ export class Call {
 
   /** Adds a caller. */
   join(caller: Caller, request: CallRequest, deadlineMs: number | undefined): Ticket {
-    const link: Link = { queue: new CallerQueue(caller), request, deadline: undefined };
+    const queue = new CallerQueue(caller, this.#settings.backlog);
+    const link: Link = { queue, request, deadline: undefined };
     this.#links.add(link);
     this.#grace?.stop();
     this.#grace = undefined;
@@ -207,9 +214,15 @@ export class Call {
 
   /** Ends the call for everybody: the server is shutting down. */
   abort(): void {
+    // Its end is being written; who waits is told once that is done, or given up.
     if (this.#state === "closing") return;
-    for (const link of [...this.#links]) this.#detach(link, "drain");
+    this.dismiss();
     this.#abandon("drain");
+  }
+
+  /** Ends the callers' part, whatever becomes of the call: the server is about to close. */
+  dismiss(): void {
+    for (const link of [...this.#links]) this.#detach(link, this.#faultOf("drain"));
   }
 
   /** Calls `listener` once the call has ended for everybody, even if its body still runs. */
@@ -231,21 +244,27 @@ export class Call {
   // Callers
 
   #leave(link: Link, cause: "cancelled" | "deadline" | "disconnected"): void {
-    this.#detach(link, cause);
-    if (this.#links.size > 0 || !this.isJoinable) return;
+    const wasWaiting = this.#links.has(link);
+    this.#detach(link, this.#faultOf(cause));
+    if (!wasWaiting || !this.isJoinable) return;
     const goesOn = cause === "disconnected" && link.request.onDisconnect === "continue";
-    if (goesOn && this.digest !== "" && this.#state !== "admitted" && this.#record) {
-      this.#grace ??= after(this.#settings.continueGraceMs, () => this.#abandon("disconnected"));
-      this.#makeRoom();
-    } else {
-      this.#abandon(cause);
-    }
+    if (goesOn && this.#state === "running" && this.#record) this.#holdOn();
+    // Whoever lost its connection may come back, so another one's cancel ends that other one only.
+    if (this.#links.size === 0 && !this.#grace) this.#abandon(cause);
   }
 
-  #detach(link: Link, cause: AbortCause): void {
+  /** Goes on without a caller until the grace has passed. */
+  #holdOn(): void {
+    this.#grace ??= after(this.#settings.continueGraceMs, () => {
+      this.#grace = undefined;
+      if (this.#links.size === 0) this.#abandon("disconnected");
+    });
+  }
+
+  #detach(link: Link, fault: ToolPortError): void {
     link.deadline?.stop();
     this.#links.delete(link);
-    link.queue.endNow({ kind: "fault", fault: this.#faultOf(cause) });
+    link.queue.endNow({ kind: "fault", fault });
     this.#makeRoom();
   }
 
@@ -291,14 +310,19 @@ export class Call {
     this.#state = "ended";
     this.#stopWatching();
     if (this.#isSettled) this.#slot?.release();
-    for (const link of this.#links) {
-      link.deadline?.stop();
-      link.queue.end(fitting(end, link.request, this.#settings));
-    }
-    this.#links.clear();
+    this.#tellLinks(end);
     this.#makeRoom();
     this.#watcher.over(this);
     void this.#end();
+  }
+
+  #tellLinks(end: CallEnd): void {
+    for (const link of this.#links) {
+      link.deadline?.stop();
+      // First, so that a caller that leaves as it is told has left already.
+      this.#links.delete(link);
+      link.queue.end(fitting(end, link.request, this.#settings));
+    }
   }
 
   async #end(): Promise<void> {
@@ -318,11 +342,13 @@ export class Call {
       return;
     }
     if (event.kind === "progress") this.#limit?.extend();
-    for (const link of this.#links) {
-      if (link.queue.offer(event)) continue;
-      this.#stopBody("overflow", overflow(this.request.name));
-      return;
+    let behind: Link[] | undefined;
+    for (const link of this.#links) if (!link.queue.offer(event)) (behind ??= []).push(link);
+    if (!behind) return;
+    if (behind.length === this.#links.size) {
+      return this.#stopBody("overflow", overflow(this.request.name));
     }
+    for (const link of behind) this.#detach(link, tooSlow(this.request.name));
   }
 
   /** Ends the call with a failure that is not the body's own. */
@@ -333,14 +359,19 @@ export class Call {
   }
 
   #room(): Promise<void> | undefined {
-    if (this.#hasRoom()) return undefined;
-    return new Promise((resolve) => this.#roomWaiters.push(resolve));
+    if (!this.#hasRoom()) return new Promise((resolve) => this.#roomWaiters.push(resolve));
+    // A body that only ever waits for room would keep timers and sockets waiting for it.
+    this.#sinceTurn += 1;
+    if (this.#sinceTurn < eventsATurn) return undefined;
+    this.#sinceTurn = 0;
+    return new Promise((resolve) => setImmediate(resolve));
   }
 
+  /** The quickest caller sets the pace; what the others are behind waits for them, bounded. */
   #hasRoom(): boolean {
-    if (this.#state !== "running") return true;
-    for (const link of this.#links) if (!link.queue.isReady) return false;
-    return true;
+    if (this.#state !== "running" || this.#links.size === 0) return true;
+    for (const link of this.#links) if (link.queue.isReady) return true;
+    return false;
   }
 
   #makeRoom(): void {
@@ -349,35 +380,35 @@ export class Call {
   }
 
   #settle(end: BodyEnd): void {
-    this.#isSettled = true;
     this.#slot?.release();
-    if (this.#state === "running") {
-      this.#conclude(end, (outcome) => this.#close(outcome));
-      return;
-    }
-    const hasOutcome = end.ok || !isAbortError(end.thrown);
-    if (hasOutcome) {
-      this.#settings.log("warn", "late result dropped", {
-        tool: this.request.name,
-        runId: this.request.runId,
-        callId: this.request.callId,
-      });
-      this.#conclude(end, (outcome) => {
-        this.#record?.late(outcome);
-        if (this.#state === "abandoned") this.#state = "ended";
-        void this.#end();
-      });
-      return;
-    }
-    if (this.#state === "abandoned") this.#state = "ended";
-    void this.#end();
-  }
-
-  #conclude(end: BodyEnd, done: (outcome: Outcome) => void): void {
+    const hasOutcome = this.#state === "running" || end.ok || !isAbortError(end.thrown);
+    if (!hasOutcome) return this.#settled();
     const largeResults = this.#tool?.limits.largeResults ?? "refuse";
     const outcome = concluded(end, this.request, this.#ran, largeResults, this.#settings);
-    if (outcome instanceof Promise) void outcome.then(done);
-    else done(outcome);
+    if (outcome instanceof Promise) void outcome.then((made) => this.#concluded(made));
+    else this.#concluded(outcome);
+    return undefined;
+  }
+
+  #concluded(outcome: Outcome): void {
+    if (this.#state === "running") {
+      this.#isSettled = true;
+      return this.#close(outcome);
+    }
+    this.#settings.log("warn", "late result dropped", {
+      tool: this.request.name,
+      runId: this.request.runId,
+      callId: this.request.callId,
+    });
+    this.#record?.late(outcome);
+    return this.#settled();
+  }
+
+  /** Nothing of the body is left. */
+  #settled(): void {
+    this.#isSettled = true;
+    if (this.#state === "abandoned") this.#state = "ended";
+    if (this.#state === "ended") void this.#end();
   }
 
   get #ran(): Attempt {
@@ -396,11 +427,7 @@ export class Call {
     record.outcome(outcome).then(
       () => this.#tell({ kind: "outcome", outcome }),
       (fault: ToolPortError) => {
-        for (const link of this.#links) {
-          link.deadline?.stop();
-          link.queue.end({ kind: "fault", fault });
-        }
-        this.#links.clear();
+        this.#tellLinks({ kind: "fault", fault });
         // Whoever asks meanwhile joins, and is told once the record has it.
         void record.settled().then(
           () => this.#tell({ kind: "outcome", outcome: { ...outcome, replayed: true } }),
@@ -422,6 +449,14 @@ export class Call {
 
 function timedOut(name: string, allowedMs: number): Failure {
   return failure("TIMED_OUT", `${JSON.stringify(name)} did not end within ${allowedMs} ms`);
+}
+
+function tooSlow(name: string): ToolPortError {
+  return new ToolPortError(
+    "OVERLOADED",
+    `this reader of the output of ${JSON.stringify(name)} is too far behind the others; ask again for its end`,
+    { started: "yes", retryAfterMs: 1000 },
+  );
 }
 
 function overflow(name: string): Failure {

@@ -4,7 +4,7 @@ import type { RunContext } from "../domain/run.ts";
 import type { ToolContext } from "../domain/tool.ts";
 import { ToolPortError } from "../errors.ts";
 import { stringifyJson } from "../internal/json-text.ts";
-import { asBytes, isContentPart } from "./render-result.ts";
+import { asBytes, contentPart } from "./render-result.ts";
 
 /** Why a call's signal fires. */
 export type AbortCause =
@@ -111,14 +111,23 @@ export class CallContext implements ToolContext {
       if (total !== undefined) requireNumber("total", total);
       hooks.emit({ kind: "progress", done, total, message: String(message) });
     };
-    this.output = async (value) => {
-      hooks.emit(outputEvent(value));
-      await hooks.room();
+    this.output = (value) => {
+      const sent = this.#output(value);
+      // Who does not await it is told by the signal; a stray rejection would say nothing more.
+      sent.catch(() => {});
+      return sent;
     };
   }
 
   get signal(): AbortSignal {
     return this.#signal.signal;
+  }
+
+  async #output(value: unknown): Promise<void> {
+    this.#hooks.emit(outputEvent(value));
+    await this.#hooks.room();
+    // Ends a body that does nothing but write, and has not looked at its signal.
+    if (this.#signal.cause) throw reason(this.#signal.cause);
   }
 
   /** @internal What a thread that runs the body makes its own context of. */
@@ -156,7 +165,8 @@ export function outputEvent(value: unknown): CallEvent {
   if (bytes) {
     return { kind: "content", content: { mimeType: "application/octet-stream", data: bytes } };
   }
-  if (isContentPart(value)) return { kind: "content", content: value };
+  const part = contentPart(value);
+  if (part) return { kind: "content", content: part };
   return { kind: "json", json: stringifyJson(value) };
 }
 

@@ -22,13 +22,41 @@ export class SettledFailure extends Error {
  * non-strings it meets; a stack is never part of it.
  */
 export function describeError(thrown: unknown): Failure {
-  try {
-    if (isError(thrown) && "toolportFailure" in thrown) return thrown.toolportFailure as Failure;
-  } catch {
-    // A proxy that throws is described like anything else.
-  }
-  return { errorKind: "RAISED", error: `${className(thrown)}: ${message(thrown)}` };
+  return settledFailure(thrown) ?? { errorKind: "RAISED", error: describe(thrown, 0) };
 }
+
+function describe(thrown: unknown, depth: number): string {
+  return settledFailure(thrown)?.error ?? `${className(thrown)}: ${message(thrown, depth)}`;
+}
+
+/** What a {@link SettledFailure} carries; that of another copy of this package counts too. */
+function settledFailure(thrown: unknown): Failure | undefined {
+  if (!isError(thrown)) return undefined;
+  const known = read(thrown, "toolportFailure");
+  const errorKind = read(known, "errorKind");
+  const error = read(known, "error");
+  const isKnown = typeof errorKind === "string" && Object.hasOwn(errorKinds, errorKind);
+  return isKnown && typeof error === "string"
+    ? { errorKind: errorKind as ErrorKind, error }
+    : undefined;
+}
+
+const errorKinds: Readonly<Record<ErrorKind, true>> = {
+  UNKNOWN_TOOL: true,
+  INVALID_ARGUMENTS: true,
+  RAISED: true,
+  TIMED_OUT: true,
+  REFUSED: true,
+  BUDGET_EXHAUSTED: true,
+  RESULT_UNSERIALIZABLE: true,
+  RESULT_TOO_LARGE: true,
+  HOST_LOST: true,
+  INDETERMINATE: true,
+};
+
+/** How deep the parts of an AggregateError are told, and how many of each. */
+const maxDepth = 2;
+const maxParts = 16;
 
 /** A failure of another kind: the kind in camel case, a colon and a sentence. */
 export function failure(errorKind: ErrorKind, sentence: string): Failure {
@@ -52,15 +80,24 @@ function className(thrown: unknown): string {
   return isObject(thrown) && isNamed ? maker : "Error";
 }
 
-function message(thrown: unknown): string {
+function message(thrown: unknown, depth: number): string {
   if (!isObject(thrown)) return text(thrown);
   const own = read(thrown, "message");
-  const parts = read(thrown, "errors");
-  if (Array.isArray(parts) && parts.length > 0) {
-    const inner = parts.slice(0, 16).map((part) => describeError(part).error);
+  const parts = depth < maxDepth ? partsOf(thrown) : [];
+  if (parts.length > 0) {
+    const inner = parts.map((part) => describe(part, depth + 1));
     return [...(own === "" || own === undefined ? [] : [text(own)]), ...inner].join("; ");
   }
   return isError(thrown) || own !== undefined ? text(own) : text(thrown);
+}
+
+function partsOf(thrown: object): readonly unknown[] {
+  const parts = read(thrown, "errors");
+  try {
+    return Array.isArray(parts) ? Array.from(parts.slice(0, maxParts)) : [];
+  } catch {
+    return [];
+  }
 }
 
 function text(value: unknown): string {

@@ -35,7 +35,8 @@ export function renderAtOnce(toolName: string, value: unknown): Rendered | Failu
       if (value instanceof Blob) return undefined;
       const bytes = asBytes(value);
       if (bytes) return withContent({ mimeType: sniff(bytes), data: bytes });
-      if (isContentPart(value)) return withContent(value);
+      const part = contentPart(value);
+      if (part) return withContent(part);
     }
     const json = stringifyJson(value);
     return { result: json, structuredJson: json, content: none };
@@ -54,11 +55,20 @@ export function asBytes(value: unknown): Uint8Array | undefined {
   return undefined;
 }
 
-/** Whether a value says in so many words that it is content: a media type and bytes or a URI. */
-export function isContentPart(value: unknown): value is ContentPart {
-  if (typeof value !== "object" || value === null) return false;
-  const { mimeType, data, uri } = value as Partial<ContentPart>;
-  return typeof mimeType === "string" && (data instanceof Uint8Array || typeof uri === "string");
+/**
+ * A value that says in so many words that it is content, with a media type and bytes or a URI, as a
+ * part of its own: what the tool does to the value afterwards does not change it. Undefined for
+ * anything else.
+ */
+export function contentPart(value: unknown): ContentPart | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { mimeType, data, uri, name } = value as { readonly [Key in keyof ContentPart]?: unknown };
+  if (typeof mimeType !== "string" || (name !== undefined && typeof name !== "string")) {
+    return undefined;
+  }
+  const named = name === undefined ? {} : { name };
+  if (data instanceof Uint8Array) return { mimeType, data, ...named };
+  return typeof uri === "string" ? { mimeType, uri, ...named } : undefined;
 }
 
 /** The line that stands in a result's text for a part that text can't carry. */

@@ -474,3 +474,33 @@ test("without a run id the same call id runs each time", async (t) => {
   await ask(executor, requestOf("t", { callId: "c" })).outcome();
   t.is(runs, 2);
 });
+
+test("a body that only writes ends with its call, and never starves the loop", async (t) => {
+  let isOver = false;
+  const executor = executorOf({
+    heedless: {
+      execute: async (_, context) => {
+        try {
+          for (;;) await context.output("x");
+        } finally {
+          isOver = true;
+        }
+      },
+    },
+    stubborn: {
+      execute: async (_, context) => {
+        for (let n = 0; n < 1000; n += 1) await context.output("x").catch(() => {});
+      },
+    },
+  });
+  for (const name of ["heedless", "stubborn"]) {
+    const slow = new Witness();
+    slow.takes = false;
+    const call = ask(executor, requestOf(name), undefined, slow);
+    await until(() => slow.events.length > 0);
+    call.ticket.leave("cancelled");
+    // Where the loop starved, this would never look.
+    await until(() => executor.inFlight === 0);
+  }
+  t.true(isOver);
+});
