@@ -18,7 +18,7 @@ export function faultOf(error: ServiceError, address: string, started: Started):
       ...(details.retryAfterMs === undefined ? {} : { retryAfterMs: details.retryAfterMs }),
     });
   }
-  const code = codeByStatus.get(error.code) ?? "INTERNAL";
+  const code = isCut(error) ? "UNREACHABLE" : (codeByStatus.get(error.code) ?? "INTERNAL");
   if (code !== "UNREACHABLE")
     return new ToolPortError(code, error.details, { started, cause: error });
   const neverSent = error.details.startsWith("No connection established");
@@ -39,6 +39,11 @@ export function faultOfStatus(given: Status): ToolPortError {
     started: details?.started ?? "unknown",
     ...(details?.retryAfterMs === undefined ? {} : { retryAfterMs: details.retryAfterMs }),
   });
+}
+
+/** Whether the stream was cut before it had a status, as a connection that is lost may cut it. */
+function isCut({ code, details }: ServiceError): boolean {
+  return code === status.INTERNAL && details.startsWith("Received RST_STREAM with code");
 }
 
 interface Details {

@@ -1,3 +1,4 @@
+import { createServer } from "node:http2";
 import { setTimeout as wait } from "node:timers/promises";
 
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -290,4 +291,21 @@ test("what cannot be sent is refused before anything is", async (t) => {
   t.throws(() => client.execute({ name: "any", arguments: cycle }), { code: "REQUEST_INVALID" });
   t.throws(() => client.execute({ name: "any" }, { timeoutMs: -1 }), { code: "REQUEST_INVALID" });
   client.close();
+});
+
+test("a stream that is cut before it has a status is a connection lost", async (t) => {
+  const server = createServer();
+  server.on("stream", (stream) => {
+    stream.on("error", () => {});
+    stream.respond({ ":status": 200, "content-type": "application/grpc" }, { endStream: false });
+    setTimeout(() => stream.close(0), 10);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const { port } = server.address() as { port: number };
+  const client = connect({ address: `127.0.0.1:${port}` });
+  t.teardown(() => client.close());
+  const fault = await faultOf(client.execute({ name: "any" }).result);
+  t.like(fault, { code: "UNREACHABLE", started: "unknown" });
+  t.regex(fault.message, /^the connection to 127\.0\.0\.1:\d+ was lost: /u);
 });
