@@ -17,6 +17,9 @@ export function standardOutput(guard: ProcessGuard): Screen {
 /** Standard error as a screen. */
 export function standardError(): Screen {
   const { stderr } = process;
+  // Its reader may be gone. Nobody is left to tell, and a log line about it would fail in its turn,
+  // and so on without end.
+  stderr.on("error", () => {});
   return {
     write: (text: string) => stderr.write(text),
     isTTY: stderr.isTTY,
