@@ -77,8 +77,7 @@ export function requestOf(call: CallInput): {
   };
 }
 
-/** @throws ToolPortError `REQUEST_INVALID` for a value that JSON can't carry */
-export function argumentsText(value: unknown): string {
+function argumentsText(value: unknown): string {
   try {
     return stringifyJson(value);
   } catch (error) {
