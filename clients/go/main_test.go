@@ -24,12 +24,15 @@ import (
 	toolportv1 "toolport.dev/toolport/gen/toolport/v1"
 )
 
-// TestMain is also the sidecar that the tests of Spawn start: this very binary,
-// told by the environment how to behave.
+// TestMain is also the sidecar that the tests of Spawn start, and the kernel
+// that one of them kills: this very binary, told by the environment what to be.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if mode := os.Getenv("TOOLPORT_TEST_SIDECAR"); mode != "" {
 		os.Exit(fakeSidecar(mode))
+	}
+	if toolsFile := os.Getenv("TOOLPORT_TEST_KERNEL"); toolsFile != "" {
+		os.Exit(fakeKernel(toolsFile))
 	}
 	os.Exit(m.Run())
 }
