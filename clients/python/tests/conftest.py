@@ -24,7 +24,7 @@ class Client(Protocol):
 
 
 class SyncClient:
-    def __init__(self, port: ToolPort) -> None:
+    def __init__(self, port: Any) -> None:
         self.port = port
 
     def __getattr__(self, name: str) -> Any:
@@ -38,7 +38,7 @@ class SyncClient:
 
 
 class AioClient:
-    def __init__(self, port: AsyncToolPort) -> None:
+    def __init__(self, port: Any) -> None:
         self.port = port
 
     def __getattr__(self, name: str) -> Any:

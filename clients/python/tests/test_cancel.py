@@ -131,14 +131,14 @@ def test_a_cancel_in_the_midst_of_the_start_is_not_lost(
     port: ToolPort, server: ScriptedServer
 ) -> None:
     stream = port.stream("wait")
-    start = stream._start_rpc
+    start = stream._start_source
 
     def start_while_another_thread_cancels() -> Any:
         rpc = start()
         stream.cancel()
         return rpc
 
-    stream._start_rpc = start_while_another_thread_cancels
+    stream._start_source = start_while_another_thread_cancels
 
     with pytest.raises(CallCancelled):
         stream.result()

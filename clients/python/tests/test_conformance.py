@@ -98,12 +98,9 @@ def of(group: str) -> pytest.MarkDecorator:
 @of("execute")
 async def test_execute(connect: Connect, case: Case) -> None:
     request = case.input["call"]
-    options = {
-        "call_id": request["call_id"],
-        "run_id": case.input.get("context", {}).get("run_id", ""),
-    }
+    options = {"call_id": request["call_id"]}
     raises = case.expect.get("raises")
-    async with connect(case) as client:
+    async with connect(case) as connected, on_run(connected, case) as client:
         if raises is None:
             call = await client.execute(request["name"], request["arguments"], **options)
             check_call(call, case)
@@ -114,6 +111,24 @@ async def test_execute(connect: Connect, case: Case) -> None:
                 await client.execute(request["name"], request["arguments"], **options)
             for part in case.contains:
                 assert part in str(raised.value)
+
+
+@asynccontextmanager
+async def on_run(client: Client, case: Case) -> AsyncIterator[Client]:
+    """The case's run, where it names one; it has ended already where the case says so."""
+    context = case.input.get("context")
+    if context is None:
+        yield client
+    elif isinstance(client, SyncClient):
+        with client.port.run(context["run_id"]) as run:
+            if context.get("live") is False:
+                run.close()
+            yield SyncClient(run)
+    elif isinstance(client, AioClient):
+        async with client.port.run(context["run_id"]) as arun:
+            if context.get("live") is False:
+                await arun.close()
+            yield AioClient(arun)
 
 
 async def check_cancelled(client: Client, request: dict[str, Any], options: dict[str, Any]) -> None:

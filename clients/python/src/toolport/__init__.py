@@ -4,8 +4,9 @@
 """
 
 from .aio import AsyncToolPort
+from .aio_run import AsyncRun
 from .aio_stream import AsyncCallStream
-from .calls import Content, ErrorKind, Event, Output, Progress, ToolCall
+from .calls import Content, ErrorKind, Event, Output, Progress, Skipped, ToolCall
 from .client import ToolPort
 from .errors import (
     CallCancelled,
@@ -14,14 +15,19 @@ from .errors import (
     DigestMismatch,
     InvalidRequest,
     Overloaded,
+    RunEnded,
     SidecarError,
     Started,
     ToolPortError,
     Unavailable,
 )
 from .history import Message, MessageLike, Role, ToolCallRef
+from .host import HostCall, HostFunction, host_call
 from .remap import remap_tool_call_ids
 from .requests import OnDisconnect
+from .retry import Retry
+from .run import Run
+from .run_requests import CallRequest, RequestLike
 from .selection import Intent, Selection, StageAction, StageRecord
 from .sidecar import Sidecar
 from .stream import CallStream
@@ -29,9 +35,11 @@ from .tools import Format, Manifest, ServerInfo, ToolDescriptor
 
 __all__ = [
     "AsyncCallStream",
+    "AsyncRun",
     "AsyncToolPort",
     "CallCancelled",
     "CallIdReused",
+    "CallRequest",
     "CallStream",
     "Content",
     "DeadlineExceeded",
@@ -39,6 +47,8 @@ __all__ = [
     "ErrorKind",
     "Event",
     "Format",
+    "HostCall",
+    "HostFunction",
     "Intent",
     "InvalidRequest",
     "Manifest",
@@ -48,11 +58,16 @@ __all__ = [
     "Output",
     "Overloaded",
     "Progress",
+    "RequestLike",
+    "Retry",
     "Role",
+    "Run",
+    "RunEnded",
     "Selection",
     "ServerInfo",
     "Sidecar",
     "SidecarError",
+    "Skipped",
     "StageAction",
     "StageRecord",
     "Started",
@@ -62,5 +77,6 @@ __all__ = [
     "ToolPort",
     "ToolPortError",
     "Unavailable",
+    "host_call",
     "remap_tool_call_ids",
 ]

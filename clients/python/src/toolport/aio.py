@@ -13,12 +13,14 @@ import grpc
 from google.protobuf.message import Message as ProtoMessage
 
 from . import fork, requests, responses
+from .aio_run import AsyncRun
 from .aio_stream import AsyncCallStream
 from .calls import ToolCall
 from .channel import DEFAULT_MAX_MESSAGE_BYTES, Target, target
 from .client import Explain, not_serving
 from .errors import Started, ToolPortError, Unavailable, closed, fault
 from .history import MessageLike
+from .host import HostFunction
 from .methods import (
     EXECUTE,
     HEALTH_CHECK,
@@ -26,11 +28,13 @@ from .methods import (
     HEALTH_SERVING,
     MANIFEST,
     REFUSE,
+    RUN,
     SELECT,
     Method,
     plain,
 )
 from .requests import OnDisconnect
+from .retry import Retries, Retry
 from .selection import Intent, Selection
 from .tools import Format, Manifest
 
@@ -54,6 +58,7 @@ class AsyncToolPort:
         credentials: grpc.ChannelCredentials | None = None,
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Iterable[tuple[str, Any]] = (),
+        retry: Retry | None = None,
         _explain: Explain | None = None,
     ) -> None:
         """The arguments are those of :class:`ToolPort`."""
@@ -65,6 +70,7 @@ class AsyncToolPort:
             max_message_bytes=max_message_bytes,
             options=tuple(options),
         )
+        self._retry = retry
         self._explain = _explain
         self._channel: grpc.aio.Channel | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -89,6 +95,7 @@ class AsyncToolPort:
         expected_digest: str | None = None,
         metadata: Mapping[str, str] | None = None,
         on_disconnect: OnDisconnect | None = None,
+        retry: Retry | None = None,
     ) -> ToolCall:
         """Runs one call to its end; as :meth:`ToolPort.execute`. Cancelling the task, or
         ``asyncio.wait_for`` around it, cancels the call.
@@ -103,6 +110,7 @@ class AsyncToolPort:
             expected_digest=expected_digest,
             metadata=metadata,
             on_disconnect=on_disconnect,
+            retry=retry,
         )
         return await stream.result()
 
@@ -118,6 +126,7 @@ class AsyncToolPort:
         expected_digest: str | None = None,
         metadata: Mapping[str, str] | None = None,
         on_disconnect: OnDisconnect | None = None,
+        retry: Retry | None = None,
     ) -> AsyncCallStream:
         """As :meth:`execute`, with the events as they happen::
 
@@ -136,6 +145,7 @@ class AsyncToolPort:
             on_disconnect=on_disconnect,
         )
         deadline = requests.deadline(timeout)
+        until = requests.until(deadline)
 
         def start() -> grpc.aio.UnaryStreamCall[Any, Any]:
             rpc = self._open().unary_stream(
@@ -143,12 +153,61 @@ class AsyncToolPort:
                 request_serializer=EXECUTE.encode,
                 response_deserializer=EXECUTE.decode,
             )
-            return rpc(request, timeout=deadline, metadata=self._metadata())
+            return rpc(request, timeout=requests.left(until), metadata=self._metadata())
 
         async def to_fault(error: grpc.RpcError, started: Started) -> ToolPortError:
             return await self._fault(error, started, deadline)
 
-        return AsyncCallStream(call.call_id, start, to_fault)
+        retries = Retries(retry or self._retry, run_id=run_id)
+
+        async def again(error: ToolPortError) -> bool:
+            return await self._again(retries, error, until)
+
+        return AsyncCallStream(call.call_id, start, to_fault, again)
+
+    def run(
+        self,
+        run_id: str,
+        *,
+        expected_digest: str | None = None,
+        on_disconnect: OnDisconnect | None = None,
+        metadata: Mapping[str, str] | None = None,
+        hosts: Mapping[str, HostFunction] | None = None,
+        reconnect: float = 0.0,
+        timeout: float | None = 30.0,
+    ) -> AsyncRun:
+        """A live run, to be used in an ``async with``; as :meth:`ToolPort.run`, except that a host
+        function that is a coroutine function runs as a task of this loop, and any other on a
+        thread.
+        """
+        fork.check()
+        open = requests.open_run(
+            run_id,
+            expected_digest=expected_digest,
+            on_disconnect=on_disconnect,
+            metadata=metadata,
+            reconnect=reconnect,
+        )
+
+        def connect() -> grpc.aio.StreamStreamCall[Any, Any]:
+            rpc = self._open().stream_stream(
+                RUN.path, request_serializer=RUN.encode, response_deserializer=RUN.decode
+            )
+            return rpc(metadata=self._metadata())
+
+        async def to_fault(error: grpc.RpcError, started: Started) -> ToolPortError:
+            return await self._fault(error, started, None)
+
+        return AsyncRun(
+            open,
+            hosts,
+            connect,
+            to_fault,
+            retry=self._retry,
+            reconnect=reconnect,
+            timeout=requests.deadline(timeout),
+            max_message_bytes=self._target.max_message_bytes,
+        )
 
     async def refuse(
         self,
@@ -283,7 +342,35 @@ class AsyncToolPort:
     def _metadata(self) -> grpc.aio.Metadata:
         return grpc.aio.Metadata(*self._target.metadata)
 
+    async def _again(self, retries: Retries, error: ToolPortError, until: float | None) -> bool:
+        """Waits before a call is asked for again; False: it may not be."""
+        while (delay := retries.failed(error)) is not None:
+            left = requests.left(until)
+            await asyncio.sleep(delay if left is None else min(delay, left))
+            if not retries.may_have_started:
+                return True
+            try:
+                request = requests.manifest_of_nothing()
+                response = await self._unary_once(MANIFEST, request, 30.0)
+                return responses.server_info(response.server).has_durable_journal
+            except ToolPortError as failure:
+                error = failure
+        return False
+
     async def _unary(self, method: Method[Req, Res], request: Req, timeout: float | None) -> Res:
+        retries = Retries(self._retry)
+        while True:
+            try:
+                return await self._unary_once(method, request, timeout)
+            except ToolPortError as error:
+                delay = retries.failed(error)
+                if delay is None:
+                    raise
+            await asyncio.sleep(delay)
+
+    async def _unary_once(
+        self, method: Method[Req, Res], request: Req, timeout: float | None
+    ) -> Res:
         rpc = self._open().unary_unary(
             method.path, request_serializer=method.encode, response_deserializer=method.decode
         )

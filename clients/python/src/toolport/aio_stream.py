@@ -6,18 +6,29 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import grpc
 
 from .calls import Event, ToolCall
 from .errors import Started, ToolPortError, cancelled_here, invalid_request
 from .responses import EventReader
-from .v1.tool_port_service_pb2 import ExecuteResponse
 
-AioRpc: TypeAlias = "grpc.aio.UnaryStreamCall[Any, ExecuteResponse]"
-Start: TypeAlias = Callable[[], AioRpc]
+
+class AioSource(Protocol):
+    """The events of one attempt at a call: an RPC of its own, or a part of a run."""
+
+    async def read(self) -> Any:
+        """The next event; ``grpc.aio.EOF`` after the last."""
+
+    def cancel(self) -> Any:
+        """Cancels the call. Idempotent."""
+
+
+Start: TypeAlias = Callable[[], AioSource]
 ToFault: TypeAlias = Callable[[grpc.RpcError, Started], Awaitable[ToolPortError]]
+Again: TypeAlias = Callable[[ToolPortError], Awaitable[bool]]
+"""Waits, and says whether a call that ended in this fault is to be asked for again."""
 
 
 class AsyncCallStream:
@@ -30,12 +41,13 @@ class AsyncCallStream:
     call_id: str
     """The call's id, also where it was made here."""
 
-    def __init__(self, call_id: str, start: Start, to_fault: ToFault) -> None:
+    def __init__(self, call_id: str, start: Start, to_fault: ToFault, again: Again) -> None:
         self.call_id = call_id
-        self._start_rpc = start
+        self._start_source = start
         self._to_fault = to_fault
+        self._again = again
         self._reader = EventReader(call_id)
-        self._rpc: AioRpc | None = None
+        self._source: AioSource | None = None
         self._iterated = False
         self._cancelled = False
         self._over = False
@@ -84,52 +96,73 @@ class AsyncCallStream:
         if self._over:
             return
         self._cancelled = True
-        if self._rpc is not None:
+        if self._source is not None:
             self._over = True
-            self._rpc.cancel()
+            self._source.cancel()
 
-    def _start(self) -> AioRpc:
-        if self._rpc is None:
+    def _start(self) -> AioSource:
+        if self._source is None:
             if self._cancelled:
                 raise cancelled_here("no")
-            self._rpc = self._start_rpc()
-        return self._rpc
+            self._source = self._start_source()
+        return self._source
 
     async def _next(self) -> Event | None:
         """The next event; None at the end."""
-        try:
-            while self._reader.outcome is None or not self._over:
-                response = await self._start().read()
-                if not isinstance(response, ExecuteResponse):  # It is grpc.aio.EOF.
-                    self._reader.finish()
+        while True:
+            try:
+                return await self._read()
+            except asyncio.CancelledError:
+                # grpc.aio says so of an RPC that was cancelled, too; the task's own must get
+                # through.
+                self.cancel()
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    raise
+                return self._failed(cancelled_here())
+            except grpc.RpcError as error:
+                if self._reader.outcome is not None:
                     self._over = True
                     return self._reader.outcome
-                # The outcome is held until the RPC has ended: to leave it open, and then cancel
-                # it, would cost the server a reset stream for every call.
-                event = self._reader.read(response)
-                if event is not None and not isinstance(event, ToolCall):
-                    return event
-            return None
-        except asyncio.CancelledError:
-            # grpc.aio says so of an RPC that was cancelled, too; the task's own must get through.
-            self.cancel()
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
+                fault = await self._to_fault(error, "unknown")
+                if self._cancelled and fault.reason == "CANCELLED":
+                    fault = cancelled_here()
+            except ToolPortError as error:
+                fault = error
+            except BaseException:
+                self.cancel()
                 raise
-            return self._failed(cancelled_here())
-        except grpc.RpcError as error:
-            if self._reader.outcome is not None:
+            if not await self._asks_again(fault):
+                return self._failed(fault)
+
+    async def _read(self) -> Event | None:
+        while self._reader.outcome is None or not self._over:
+            message = await self._start().read()
+            if message is grpc.aio.EOF:
+                self._reader.finish()
                 self._over = True
                 return self._reader.outcome
-            fault = await self._to_fault(error, "unknown")
-            if self._cancelled and fault.reason == "CANCELLED":
-                fault = cancelled_here()
-            return self._failed(fault)
-        except ToolPortError as error:
-            return self._failed(error)
+            # The outcome is held until the RPC has ended: to leave it open, and then cancel
+            # it, would cost the server a reset stream for every call.
+            event = self._reader.read(message)
+            if event is not None and not isinstance(event, ToolCall):
+                return event
+        return None
+
+    async def _asks_again(self, fault: ToolPortError) -> bool:
+        if self._cancelled or self._reader.outcome is not None:
+            return False
+        try:
+            if not await self._again(fault):
+                return False
         except BaseException:
             self.cancel()
             raise
+        if self._cancelled:
+            return False
+        self._source = None
+        self._reader.restart()
+        return True
 
     def _failed(self, error: ToolPortError) -> Event | None:
         self.cancel()

@@ -80,6 +80,14 @@ class Output:
         return self.text if self.text is not None else self.content
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Events are missing here: a stream of a run was read so slowly that they were dropped."""
+
+    events: int
+    """How many."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ToolCall:
     """What became of one call: its outcome, a result or an error."""
@@ -135,5 +143,5 @@ class ToolCall:
         return json_text.load(self.structured_json, f"the result of call {self.id!r}")
 
 
-Event: TypeAlias = Progress | Output | ToolCall
+Event: TypeAlias = Progress | Output | Skipped | ToolCall
 """What a stream gives; the ``ToolCall`` comes once and last."""

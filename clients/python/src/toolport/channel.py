@@ -29,6 +29,7 @@ class Target:
     options: tuple[tuple[str, Any], ...]
     metadata: tuple[tuple[str, str], ...] = field(repr=False)
     credentials: grpc.ChannelCredentials | None
+    max_message_bytes: int
 
     def open(self) -> grpc.Channel:
         """A new channel; it connects with its first request."""
@@ -73,6 +74,7 @@ def target(
         ),
         metadata=_authorization(token, token_file),
         credentials=credentials,
+        max_message_bytes=max_message_bytes,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -17,6 +17,7 @@ from .calls import ToolCall
 from .channel import DEFAULT_MAX_MESSAGE_BYTES, Target, target
 from .errors import Started, ToolPortError, Unavailable, closed, fault
 from .history import MessageLike
+from .host import HostFunction
 from .methods import (
     EXECUTE,
     HEALTH_CHECK,
@@ -24,11 +25,14 @@ from .methods import (
     HEALTH_SERVING,
     MANIFEST,
     REFUSE,
+    RUN,
     SELECT,
     Method,
     plain,
 )
 from .requests import OnDisconnect
+from .retry import Retries, Retry
+from .run import Run
 from .selection import Intent, Selection
 from .stream import CallStream
 from .tools import Format, Manifest
@@ -58,6 +62,7 @@ class ToolPort:
         credentials: grpc.ChannelCredentials | None = None,
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Iterable[tuple[str, Any]] = (),
+        retry: Retry | None = None,
         _explain: Explain | None = None,
     ) -> None:
         """
@@ -68,6 +73,7 @@ class ToolPort:
             credentials: For TLS, as of ``grpc.ssl_channel_credentials``; None: a plain connection.
             max_message_bytes: How large a message may be, either way; 64 MiB as on the server.
             options: More gRPC channel options; they win.
+            retry: Ask again where that is safe; None: never.
 
         Raises:
             InvalidRequest: the address or the token can't be used.
@@ -80,6 +86,7 @@ class ToolPort:
             max_message_bytes=max_message_bytes,
             options=tuple(options),
         )
+        self._retry = retry
         self._explain = _explain
         self._lock = threading.Lock()
         self._channel: grpc.Channel | None = None
@@ -104,6 +111,7 @@ class ToolPort:
         expected_digest: str | None = None,
         metadata: Mapping[str, str] | None = None,
         on_disconnect: OnDisconnect | None = None,
+        retry: Retry | None = None,
     ) -> ToolCall:
         """Runs one call to its end. An exception on the way, such as Ctrl-C, cancels it.
 
@@ -120,6 +128,7 @@ class ToolPort:
             metadata: Reaches the tool's context; a ``traceparent`` is honoured.
             on_disconnect: ``continue`` leaves the tool running for a while when the connection is
                 lost, where there is a run id and a journal; ``abort`` is the default.
+            retry: Ask again where that is safe; None: as the client does.
 
         Raises:
             InvalidRequest: JSON can't carry the arguments exactly; nothing was sent.
@@ -135,6 +144,7 @@ class ToolPort:
             expected_digest=expected_digest,
             metadata=metadata,
             on_disconnect=on_disconnect,
+            retry=retry,
         )
         return stream.result()
 
@@ -150,6 +160,7 @@ class ToolPort:
         expected_digest: str | None = None,
         metadata: Mapping[str, str] | None = None,
         on_disconnect: OnDisconnect | None = None,
+        retry: Retry | None = None,
     ) -> CallStream:
         """As :meth:`execute`, with the events as they happen::
 
@@ -168,6 +179,7 @@ class ToolPort:
             on_disconnect=on_disconnect,
         )
         deadline = requests.deadline(timeout)
+        until = requests.until(deadline)
 
         def start() -> Any:
             rpc = self._open().unary_stream(
@@ -176,12 +188,77 @@ class ToolPort:
                 response_deserializer=EXECUTE.decode,
             )
             try:
-                return rpc(request, timeout=deadline, metadata=self._target.metadata)
+                return rpc(request, timeout=requests.left(until), metadata=self._target.metadata)
             except ValueError:  # What grpc says of a channel that was closed meanwhile.
                 raise closed("ToolPort") from None
 
+        retries = Retries(retry or self._retry, run_id=run_id)
         return CallStream(
-            call.call_id, start, lambda error, started: self._fault(error, started, deadline)
+            call.call_id,
+            start,
+            lambda error, started: self._fault(error, started, deadline),
+            lambda error, stop: self._again(retries, error, until, stop),
+        )
+
+    def run(
+        self,
+        run_id: str,
+        *,
+        expected_digest: str | None = None,
+        on_disconnect: OnDisconnect | None = None,
+        metadata: Mapping[str, str] | None = None,
+        hosts: Mapping[str, HostFunction] | None = None,
+        reconnect: float = 0.0,
+        timeout: float | None = 30.0,
+    ) -> Run:
+        """A live run, to be used in a ``with``: many calls at once on one stream, with functions of
+        the kernel that run-aware tools can ask for.
+
+        A run that another stream has open is taken over: that stream ends.
+
+        Args:
+            run_id: The run's id; it scopes call ids, budgets and the journal.
+            expected_digest: Open only if this is the digest of the set that is served.
+            on_disconnect: What becomes of the run's calls when the connection is lost: ``abort`` is
+                the default; with ``continue`` they go on for the server's grace.
+            metadata: Given to every call of the run.
+            hosts: What run-aware tools may ask for, by name: functions of one argument, the
+                payload as Python data, that return the answer, themselves or as a coroutine. An
+                exception is the tool's. Each runs on a thread of its own; ``host_call()`` within
+                it says which call asks. A coroutine is cancelled when the call has ended.
+            reconnect: For how many seconds to open a lost run again and to ask for the calls that
+                were in flight again, under the same ids, so that they are joined or get their
+                recorded outcome; it implies ``continue``. A call that may have started is asked
+                again only where the server took the running calls over or its journal is durable.
+                What was streamed in between is missing.
+            timeout: How long opening may take, in seconds.
+        """
+        open = requests.open_run(
+            run_id,
+            expected_digest=expected_digest,
+            on_disconnect=on_disconnect,
+            metadata=metadata,
+            reconnect=reconnect,
+        )
+
+        def connect(messages: Iterator[Any]) -> Any:
+            rpc = self._open().stream_stream(
+                RUN.path, request_serializer=RUN.encode, response_deserializer=RUN.decode
+            )
+            try:
+                return rpc(messages, metadata=self._target.metadata)
+            except ValueError:  # What grpc says of a channel that was closed meanwhile.
+                raise closed("ToolPort") from None
+
+        return Run(
+            open,
+            hosts,
+            connect,
+            lambda error, started: self._fault(error, started, None),
+            retry=self._retry,
+            reconnect=reconnect,
+            timeout=requests.deadline(timeout),
+            max_message_bytes=self._target.max_message_bytes,
         )
 
     def refuse(
@@ -347,7 +424,36 @@ class ToolPort:
                 self._channel = self._target.open()
             return self._channel
 
+    def _again(
+        self, retries: Retries, error: ToolPortError, until: float | None, stop: threading.Event
+    ) -> bool:
+        """Waits before a call is asked for again; False: it may not be."""
+        while (delay := retries.failed(error)) is not None:
+            left = requests.left(until)
+            if stop.wait(delay if left is None else min(delay, left)):
+                return False
+            if not retries.may_have_started:
+                return True
+            try:
+                request = requests.manifest_of_nothing()
+                response = self._unary_once(MANIFEST, request, 30.0)
+                return responses.server_info(response.server).has_durable_journal
+            except ToolPortError as failure:
+                error = failure
+        return False
+
     def _unary(self, method: Method[Req, Res], request: Req, timeout: float | None) -> Res:
+        retries = Retries(self._retry)
+        while True:
+            try:
+                return self._unary_once(method, request, timeout)
+            except ToolPortError as error:
+                delay = retries.failed(error)
+                if delay is None:
+                    raise
+            time.sleep(delay)
+
+    def _unary_once(self, method: Method[Req, Res], request: Req, timeout: float | None) -> Res:
         rpc = self._open().unary_unary(
             method.path, request_serializer=method.encode, response_deserializer=method.decode
         )

@@ -44,6 +44,8 @@ class ToolPortError(Exception):
         self.reason = reason
         self.started = started
         self.retry_after = retry_after
+        # Whether asking again can't help, though the reason is one that may pass with time.
+        self._is_final = False
 
     @property
     def message(self) -> str:
@@ -77,6 +79,10 @@ class DigestMismatch(ToolPortError):
 
 class CallIdReused(ToolPortError):
     """The call id was used in its run for another call."""
+
+
+class RunEnded(ToolPortError):
+    """The run is over, so it takes no more calls."""
 
 
 class SidecarError(Unavailable):
@@ -123,16 +129,8 @@ def fault(
     """
     code, details, trailers = _parts(error)
     status = _status_details(trailers)
-    info = _error_info(status) if status is not None else None
-    if status is not None and info is not None:
-        said = info.metadata.get("started", "")
-        return _new(
-            status.message,
-            code,
-            info.reason,
-            _started_in(said) or started,
-            _retry_after(status),
-        )
+    if status is not None and _error_info(status) is not None:
+        return status_fault(status, started, code)
     reason = _REASON_BY_CODE.get(code, "INTERNAL")
     if reason == "UNREACHABLE":
         if _never_sent(details):
@@ -143,6 +141,24 @@ def fault(
     if reason == "MESSAGE_TOO_LARGE" and details.startswith("CLIENT: Sent message"):
         started = "no"
     return _new(details, code, reason, started)
+
+
+def status_fault(
+    status: status_pb2.Status, started: Started, code: grpc.StatusCode | None = None
+) -> ToolPortError:
+    """Reads the status that one call of a run, or an RPC, ended with.
+
+    ``started`` is what holds where the server did not say it.
+    """
+    if code is None:
+        code = _CODES.get(status.code, grpc.StatusCode.UNKNOWN)
+    info = _error_info(status)
+    if info is None:
+        return _new(status.message, code, _REASON_BY_CODE.get(code, "INTERNAL"), started)
+    said = info.metadata.get("started", "")
+    return _new(
+        status.message, code, info.reason, _started_in(said) or started, _retry_after(status)
+    )
 
 
 def _new(
@@ -169,7 +185,10 @@ _CLASS_BY_REASON: Final[dict[str, type[ToolPortError]]] = {
     "OVERLOADED": Overloaded,
     "DIGEST_MISMATCH": DigestMismatch,
     "CALL_ID_REUSED": CallIdReused,
+    "RUN_ENDED": RunEnded,
 }
+
+_CODES: Final[dict[int, grpc.StatusCode]] = {code.value[0]: code for code in grpc.StatusCode}
 
 _REASON_BY_CODE: Final[dict[grpc.StatusCode, str]] = {
     grpc.StatusCode.CANCELLED: "CANCELLED",
@@ -193,7 +212,50 @@ def cancelled_here(started: Started = "unknown") -> ToolPortError:
 
 def closed(what: str) -> ToolPortError:
     """The error of a client that is used after it was closed."""
-    return _new(f"this {what} is closed", grpc.StatusCode.UNAVAILABLE, "UNREACHABLE", "no")
+    error = _new(f"this {what} is closed", grpc.StatusCode.UNAVAILABLE, "UNREACHABLE", "no")
+    error._is_final = True
+    return error
+
+
+def deadline_passed(timeout: float, started: Started) -> ToolPortError:
+    """The error of a call whose ``timeout`` in seconds passed before the server said so."""
+    return _new(
+        f"the request's timeout of {timeout:g} s passed",
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        "DEADLINE_EXCEEDED",
+        started,
+    )
+
+
+def too_large(what: str, size: int, limit: int) -> ToolPortError:
+    """The error of a message that is over the limit, and so was not sent."""
+    return _new(
+        f"{what} has {size} bytes, more than the {limit} that a message may have",
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        "MESSAGE_TOO_LARGE",
+        "no",
+    )
+
+
+def run_over(run_id: str, why: ToolPortError | None) -> ToolPortError:
+    """The error of a call on a run that has ended; ``why`` is what ended it, if not its owner."""
+    message = f"run {run_id!r} is no longer live" + ("" if why is None else f": {why}")
+    return _new(message, grpc.StatusCode.FAILED_PRECONDITION, "RUN_ENDED", "no")
+
+
+def ended_with(run_id: str, call_id: str, why: ToolPortError, started: Started) -> ToolPortError:
+    """The error of a call that ended because its run did."""
+    message = f"run {run_id!r} ended before its call {call_id!r}: {why}"
+    error = _new(message, why.code, why.reason, started)
+    error._is_final = True
+    return error
+
+
+def is_transient(error: ToolPortError) -> bool:
+    """Whether it may pass with time, so that asking again may help."""
+    if error._is_final or error.reason == "FORKED":
+        return False
+    return isinstance(error, Unavailable | Overloaded)
 
 
 def forked(why: str) -> ToolPortError:

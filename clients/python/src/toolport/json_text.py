@@ -29,6 +29,15 @@ def dump(value: Mapping[str, Any] | None, what: str) -> str:
         return "{}"
     if not isinstance(value, Mapping):
         raise invalid_request(f"{what} must be a mapping, not {_type(value)}")
+    return dump_value(value, what)
+
+
+def dump_value(value: object, what: str) -> str:
+    """Writes any value as compact text, of the kinds that :func:`dump` carries.
+
+    Raises:
+        InvalidRequest: something in it can't be carried exactly; the text says where.
+    """
     parts: list[str] = []
     try:
         _write(value, what, parts)

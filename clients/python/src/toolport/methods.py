@@ -31,6 +31,7 @@ class Method(Generic[Req, Res]):
 MANIFEST: Final = Method("Manifest", pb.ManifestRequest, pb.ManifestResponse)
 SELECT: Final = Method("Select", pb.SelectRequest, pb.SelectResponse)
 EXECUTE: Final = Method("Execute", pb.ExecuteRequest, pb.ExecuteResponse)
+RUN: Final = Method("Run", pb.RunRequest, pb.RunResponse)
 REFUSE: Final = Method("Refuse", pb.RefuseRequest, pb.RefuseResponse)
 
 HEALTH_CHECK: Final = "/grpc.health.v1.Health/Check"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
@@ -57,11 +58,34 @@ def execute_request(
         timeout_ms=None if tool_timeout is None else _milliseconds(tool_timeout, "tool_timeout"),
         expected_digest=_text(expected_digest or "", "expected_digest"),
         on_disconnect=_choice(on_disconnect, _ON_DISCONNECT, "on_disconnect"),
-        metadata={
-            _text(key, "a key of metadata"): _text(value, f"metadata[{key!r}]")
-            for key, value in (metadata or {}).items()
-        },
+        metadata=_metadata(metadata),
         accept_chunks=True,
+    )
+
+
+def open_run(
+    run_id: str,
+    *,
+    expected_digest: str | None,
+    on_disconnect: OnDisconnect | None,
+    metadata: Mapping[str, str] | None,
+    reconnect: float,
+) -> tool_port_service_pb2.OpenRun:
+    """What opens a run."""
+    if not _text(run_id, "run_id"):
+        raise invalid_request("run_id is empty; give every run an id")
+    if not reconnect >= 0:
+        raise invalid_request(f"reconnect is {reconnect!r}; expected seconds, 0 or more")
+    if reconnect and on_disconnect == "abort":
+        raise invalid_request(
+            'reconnect needs on_disconnect="continue": a run that is aborted can\'t be opened again'
+        )
+    wanted = "continue" if reconnect else on_disconnect
+    return tool_port_service_pb2.OpenRun(
+        run_id=run_id,
+        expected_digest=_text(expected_digest or "", "expected_digest"),
+        on_disconnect=_choice(wanted, _ON_DISCONNECT, "on_disconnect"),
+        metadata=_metadata(metadata),
     )
 
 
@@ -92,6 +116,11 @@ def manifest_request(
         format=_choice(format, _FORMATS, "format"),
         strict=strict,
     )
+
+
+def manifest_of_nothing() -> tool_port_service_pb2.ManifestRequest:
+    """Asks for no tools, only for what the server says of itself."""
+    return tool_port_service_pb2.ManifestRequest(names=tool_pb2.ToolNames())
 
 
 def select_request(
@@ -132,6 +161,28 @@ def deadline(timeout: float | None) -> float | None:
         raise invalid_request("timeout is nan; expected a number of seconds, or None")
     # gRPC's clock overflows far beyond this.
     return min(max(timeout, 0.0), 10.0 * 365 * 24 * 3600)
+
+
+def until(timeout: float | None) -> float | None:
+    """The moment of the monotonic clock at which a timeout in seconds passes."""
+    return None if timeout is None else time.monotonic() + timeout
+
+
+def left(until: float | None) -> float | None:
+    """How many seconds are left until a moment of the monotonic clock."""
+    return None if until is None else max(0.0, until - time.monotonic())
+
+
+def milliseconds_left(until: float) -> int:
+    """What is left until a moment of the monotonic clock, as a call's deadline; 0: none."""
+    return min(math.ceil(max(0.0, until - time.monotonic()) * 1000), _MAX_UINT32)
+
+
+def _metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
+    return {
+        _text(key, "a key of metadata"): _text(value, f"metadata[{key!r}]")
+        for key, value in (metadata or {}).items()
+    }
 
 
 def _verdict(intent: Intent | None) -> selection_pb2.IntentVerdict | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 from . import json_text
-from .calls import Content, ErrorKind, Event, Output, Progress, ToolCall
+from .calls import Content, ErrorKind, Event, Output, Progress, Skipped, ToolCall
 from .errors import broken_contract
 from .selection import Selection, StageAction, StageRecord
 from .tools import Manifest, ServerInfo, ToolDescriptor
@@ -23,8 +23,12 @@ _ACTIONS: Final[dict[int, StageAction]] = {
 }
 
 
+Happened: TypeAlias = tool_port_service_pb2.ExecuteResponse | tool_port_service_pb2.CallEvent
+"""An event of a call, as an RPC of its own or a run brings it."""
+
+
 class EventReader:
-    """Reads the events of one Execute, joining a result that comes in parts."""
+    """Reads the events of one call, joining a result that comes in parts."""
 
     def __init__(self, call_id: str) -> None:
         self._call_id = call_id
@@ -32,12 +36,18 @@ class EventReader:
         self.outcome: ToolCall | None = None
         """The outcome, once it has come."""
 
-    def read(self, message: tool_port_service_pb2.ExecuteResponse) -> Event | None:
+    def restart(self) -> None:
+        """Forgets the parts of a result that came before the call was asked for again."""
+        self._chunks.clear()
+
+    def read(self, message: Happened | Skipped) -> Event | None:
         """What a message says; None where it is only a part, or of a newer contract.
 
         Raises:
             ToolPortError: the server does not keep the contract.
         """
+        if isinstance(message, Skipped):
+            return message
         if self.outcome is not None:
             raise broken_contract(f"the stream of call {self._call_id!r} went on after its outcome")
         kind = message.WhichOneof("event")
@@ -104,20 +114,24 @@ def tool_call(message: tool_pb2.ToolCall, joined: str | None = None) -> ToolCall
 
 def manifest(message: tool_port_service_pb2.ManifestResponse) -> Manifest:
     """The tools."""
-    server = message.server
     return Manifest(
         tools=tuple(descriptor(tool) for tool in message.tools),
         digest=message.digest,
         text=message.text,
         provider_tools=_optional_json(message.provider_tools_json, "the provider's tools"),
         provider_names=dict(message.provider_names),
-        server=ServerInfo(
-            version=server.version,
-            contract=server.contract,
-            max_message_bytes=server.max_message_bytes,
-            max_calls_in_flight=server.max_calls_in_flight,
-            features=tuple(server.features),
-        ),
+        server=server_info(message.server),
+    )
+
+
+def server_info(message: tool_port_service_pb2.ServerInfo) -> ServerInfo:
+    """What a client must know of the server."""
+    return ServerInfo(
+        version=message.version,
+        contract=message.contract,
+        max_message_bytes=message.max_message_bytes,
+        max_calls_in_flight=message.max_calls_in_flight,
+        features=tuple(message.features),
     )
 
 

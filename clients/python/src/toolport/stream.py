@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias
@@ -14,18 +15,21 @@ from .errors import Started, ToolPortError, cancelled_here, invalid_request
 from .responses import EventReader
 
 
-class Rpc(Protocol):
-    """The part of grpc's response iterator that is used here."""
+class Source(Protocol):
+    """The events of one attempt at a call: an RPC of its own, or a part of a run."""
 
     def __iter__(self) -> Any:
-        """Gives the responses."""
+        """Gives the events."""
 
-    def cancel(self) -> bool:
-        """Cancels the RPC; thread-safe."""
+    def cancel(self) -> Any:
+        """Cancels the call; thread-safe."""
 
 
-Start: TypeAlias = Callable[[], Rpc]
+Start: TypeAlias = Callable[[], Source]
 ToFault: TypeAlias = Callable[[grpc.RpcError, Started], ToolPortError]
+Again: TypeAlias = Callable[[ToolPortError, threading.Event], bool]
+"""Waits, until the event is set, and says whether a call that ended in this fault is to be asked
+for again."""
 
 
 class CallStream:
@@ -38,14 +42,15 @@ class CallStream:
     call_id: str
     """The call's id, also where it was made here."""
 
-    def __init__(self, call_id: str, start: Start, to_fault: ToFault) -> None:
+    def __init__(self, call_id: str, start: Start, to_fault: ToFault, again: Again) -> None:
         self.call_id = call_id
-        self._start_rpc = start
+        self._start_source = start
         self._to_fault = to_fault
+        self._again = again
         self._reader = EventReader(call_id)
-        self._rpc: Rpc | None = None
+        self._source: Source | None = None
         self._iterated = False
-        self._cancelled = False
+        self._cancelled = threading.Event()
         self._over = False
         self._error: ToolPortError | None = None
 
@@ -93,50 +98,63 @@ class CallStream:
         """Cancels the call if it is still running; thread-safe and idempotent."""
         if self._over:
             return
-        self._cancelled = True
-        if self._rpc is not None:
-            self._rpc.cancel()
+        self._cancelled.set()
+        if self._source is not None:
+            self._source.cancel()
             self._end()
 
-    def _start(self) -> Rpc:
-        if self._rpc is None:
-            if self._cancelled:
+    def _start(self) -> Source:
+        if self._source is None:
+            if self._cancelled.is_set():
                 raise cancelled_here("no")
             fork.begin(self)
-            self._rpc = self._start_rpc()
+            self._source = self._start_source()
             # Another thread may have cancelled it before there was an RPC to cancel.
-            if self._cancelled:
-                self._rpc.cancel()
-        return self._rpc
+            if self._cancelled.is_set():
+                self._source.cancel()
+        return self._source
 
     def _events(self) -> Generator[Event, None, None]:
         try:
-            # The outcome is held until the RPC has ended: to leave it open, and then cancel it,
-            # would cost the server a reset stream for every call.
-            for response in self._start():
-                event = self._reader.read(response)
-                if event is not None and not isinstance(event, ToolCall):
-                    yield event
-            outcome = self._reader.finish()
+            while True:
+                fault: ToolPortError
+                try:
+                    # The outcome is held until the RPC has ended: to leave it open, and then
+                    # cancel it, would cost the server a reset stream for every call.
+                    for message in self._start():
+                        event = self._reader.read(message)
+                        if event is not None and not isinstance(event, ToolCall):
+                            yield event
+                    outcome = self._reader.finish()
+                    break
+                except grpc.RpcError as error:
+                    if self._reader.outcome is not None:
+                        outcome = self._reader.outcome
+                        break
+                    fault = self._read_fault(error)
+                except ToolPortError as error:
+                    fault = error
+                if not self._asks_again(fault):
+                    self._error = fault
+                    raise fault
             self._end()
             yield outcome
-        except grpc.RpcError as error:
-            outcome_or_none = self._reader.outcome
-            if outcome_or_none is None:
-                self._error = self._read_fault(error)
-                raise self._error from None
-            self._end()
-            yield outcome_or_none
-        except ToolPortError as error:
-            self._error = error
-            raise
         finally:
             self.cancel()
             self._end()
 
+    def _asks_again(self, fault: ToolPortError) -> bool:
+        if self._cancelled.is_set() or self._reader.outcome is not None:
+            return False
+        if not self._again(fault, self._cancelled) or self._cancelled.is_set():
+            return False
+        self._source = None
+        self._reader.restart()
+        return True
+
     def _read_fault(self, error: grpc.RpcError) -> ToolPortError:
         fault = self._to_fault(error, "unknown")
-        if self._cancelled and fault.reason == "CANCELLED":
+        if self._cancelled.is_set() and fault.reason == "CANCELLED":
             return cancelled_here()
         return fault
 

@@ -83,6 +83,11 @@ class ServerInfo:
     features: tuple[str, ...] = ()
     """What it offers beyond the minimum, such as ``run`` and ``journal``."""
 
+    @property
+    def has_durable_journal(self) -> bool:
+        """Whether the outcomes of a run's calls outlive the server's process."""
+        return "journal" in self.features
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
