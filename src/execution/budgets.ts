@@ -31,11 +31,11 @@ export class Budgets {
     this.#counts.delete(key);
     this.#counts.set(key, count);
     count.open += 1;
+    const ready = (count.ready ??= this.#load(count, run, tool));
     try {
-      count.ready ??= this.#load(count, run, tool);
-      await count.ready;
+      await ready;
     } catch (error) {
-      count.ready = undefined;
+      if (count.ready === ready) count.ready = undefined;
       this.#close(key, count);
       throw error;
     }

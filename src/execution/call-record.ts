@@ -1,5 +1,5 @@
 import type { Outcome } from "../domain/call.ts";
-import { ToolPortError } from "../errors.ts";
+import { isToolPortError, ToolPortError } from "../errors.ts";
 import type { Log } from "../internal/log.ts";
 import type { CallKey, Ending, Journal } from "../journal/journal.ts";
 
@@ -19,6 +19,7 @@ export class CallRecord {
   readonly #log: Log;
   readonly #isClosed: () => boolean;
   #writes: Promise<unknown> = Promise.resolve();
+  #kept: Promise<void> = Promise.resolve();
 
   constructor(journal: Journal, key: CallKey, attempt: number, log: Log, isClosed: () => boolean) {
     this.#journal = journal;
@@ -36,8 +37,9 @@ export class CallRecord {
    */
   outcome(outcome: Outcome): Promise<void> {
     const first = this.#first({ kind: "outcome", outcome });
-    this.#writes = first.catch(() => this.#retry({ kind: "outcome", outcome }));
-    this.#writes.catch(() => {});
+    this.#kept = first.catch((error) => this.#retry({ kind: "outcome", outcome }, error));
+    this.#kept.catch(() => {});
+    this.#writes = this.#kept;
     return first;
   }
 
@@ -56,9 +58,9 @@ export class CallRecord {
     void this.#append({ kind: "outcome", outcome });
   }
 
-  /** Resolves when the last write is durable; rejects when it is given up. */
+  /** Resolves when the outcome is durable; rejects when its write is given up. */
   async settled(): Promise<void> {
-    await this.#writes;
+    await this.#kept;
   }
 
   /** Resolves when no write is under way. */
@@ -70,7 +72,7 @@ export class CallRecord {
     const write = this.#writes
       .catch(() => {})
       .then(() => this.#first(ending))
-      .catch(() => this.#retry(ending));
+      .catch((error) => this.#retry(ending, error));
     this.#writes = write.catch(() => {});
     return this.#writes;
   }
@@ -88,16 +90,24 @@ export class CallRecord {
     }
   }
 
-  async #retry(ending: Ending): Promise<void> {
+  async #retry(ending: Ending, failure: unknown): Promise<void> {
+    let error = failure;
     for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
+      if (this.#isClosed() || !isTransient(error)) throw error;
       await new Promise((resolve) => {
         setTimeout(resolve, waitMs);
       });
       try {
         return await this.#first(ending);
-      } catch (error) {
-        if (this.#isClosed()) throw error;
+      } catch (thrown) {
+        error = thrown;
       }
     }
   }
+}
+
+/** Whether it may succeed later: anything but an unavailable journal is a defect, and stays one. */
+function isTransient(error: unknown): boolean {
+  const cause = error instanceof ToolPortError ? error.cause : error;
+  return isToolPortError(cause) && cause.code === "JOURNAL_UNAVAILABLE";
 }

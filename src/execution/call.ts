@@ -116,11 +116,6 @@ export class Call {
     return this.#goneWaiters === undefined ? undefined : this;
   }
 
-  /** Whether the tool that it ran may run again; false until it is known. */
-  get isIdempotent(): boolean {
-    return this.#tool?.descriptor.idempotent ?? false;
-  }
-
   /** Adds a caller. */
   join(caller: Caller, request: CallRequest, deadlineMs: number | undefined): Ticket {
     const queue = new CallerQueue(caller, this.#settings.backlog);

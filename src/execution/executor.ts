@@ -8,6 +8,7 @@ import { after } from "../internal/timers.ts";
 import type { CallKey, Journal, Recorded } from "../journal/journal.ts";
 import { pythonRepr } from "../internal/python-text.ts";
 import { Budgets } from "./budgets.ts";
+import { Backlog } from "./caller-queue.ts";
 import { Call, type CallSettings, type CallWatcher } from "./call.ts";
 import { CallRecord } from "./call-record.ts";
 import { failure } from "./describe-error.ts";
@@ -65,12 +66,17 @@ export interface RunExecutor extends Executor {
   execute(request: CallRequest, caller: Caller, deadlineMs?: number, run?: CallRun): Ticket;
   /** How many calls wait for a slot. */
   readonly queued: number;
+  /** Whether a call of the run goes on, be it that nobody waits for it. */
+  isRunning(run: { readonly principal: string; readonly id: string }): boolean;
 }
 
 /** Makes an executor over a frozen registry. */
 export function createExecutor(options: ExecutorOptions): RunExecutor {
   return new CallExecutor(options);
 }
+
+/** How many bytes of output may wait for slow readers, all calls together. */
+const maxBacklogBytes = 256 << 20;
 
 const unwatched: CallWatcher = Object.freeze({ gone() {}, over() {} });
 const idleTicket: Ticket = Object.freeze({ leave() {}, resume() {} });
@@ -100,6 +106,7 @@ class CallExecutor implements RunExecutor {
     this.#budgets = options.enforceBudgets ? new Budgets(options.journal) : undefined;
     this.#settings = {
       log: this.#log,
+      backlog: new Backlog(maxBacklogBytes, this.#log),
       continueGraceMs: options.continueGraceMs ?? 60_000,
       maxResultBytes: options.maxResultBytes ?? 63 << 20,
       maxChunkedBytes: options.maxChunkedBytes ?? 256 << 20,
@@ -114,6 +121,14 @@ class CallExecutor implements RunExecutor {
 
   get queued(): number {
     return this.#slots.queued;
+  }
+
+  isRunning({ principal, id }: { readonly principal: string; readonly id: string }): boolean {
+    const prefix = `${JSON.stringify([principal, id]).slice(0, -1)},`;
+    for (const [key, call] of this.#byKey) {
+      if (call.isJoinable && key.startsWith(prefix)) return true;
+    }
+    return false;
   }
 
   execute(request: CallRequest, caller: Caller, deadlineMs?: number, run?: CallRun): Ticket {
@@ -141,12 +156,19 @@ class CallExecutor implements RunExecutor {
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     // A body that nobody waits for does not hold the shutdown.
-    await this.#within(graceMs, () => ![...this.#calls].some((call) => call.isJoinable));
+    await this.#within(graceMs, () => this.#isQuiet());
     for (const call of this.#calls) call.abort();
     // Signals have fired; what honours them needs a moment to say so, and the journal to write.
     await this.#within(Math.min(250, graceMs), () => this.#calls.size === 0);
+    for (const call of this.#calls) call.dismiss();
     await this.#release?.();
     this.#isClosed = true;
+  }
+
+  /** Whether nobody waits for any call. */
+  #isQuiet(): boolean {
+    for (const call of this.#calls) if (call.isJoinable) return false;
+    return true;
   }
 
   #within(ms: number, holds: () => boolean): Promise<void> {
@@ -230,21 +252,38 @@ class CallExecutor implements RunExecutor {
     return ticket;
   }
 
-  /** @param previous an abandoned call of the same key whose body may still run */
+  /** @param previous an earlier call of the same key whose body may still run */
   async #lookUp(admission: Admission, journal: Journal, previous: Call | undefined): Promise<void> {
     const { call } = admission;
     try {
-      // A second attempt starts only when the first has really ended; without one, nothing is
-      // gained by waiting.
-      if (previous) await (previous.isIdempotent ? previous.whenGone() : previous.whenLost());
-      await this.#claims.get(keyText(admission.key));
-      if (!call.isWaiting) return;
-      const recorded = await journal.lookup(admission.key);
-      if (!call.isWaiting) return;
-      await this.#follow(admission, journal, recorded);
+      await previous?.whenLost();
+      let recorded = await this.#recorded(admission, journal);
+      // A second attempt starts only when the first has really ended; who gets none has nothing to
+      // wait for.
+      if (previous && recorded?.state === "lost" && this.#mayRunAgain(recorded)) {
+        await previous.whenGone();
+        recorded = await this.#recorded(admission, journal);
+      }
+      if (recorded) await this.#follow(admission, journal, recorded);
     } catch (cause) {
       call.fail(unavailable(call.request, cause));
     }
+  }
+
+  /** What the journal says of a call's key; undefined once nobody waits for the call. */
+  async #recorded(admission: Admission, journal: Journal): Promise<Recorded | undefined> {
+    const { call, key } = admission;
+    await this.#claims.get(keyText(key));
+    if (!call.isWaiting) return undefined;
+    const recorded = await journal.lookup(key);
+    return call.isWaiting ? recorded : undefined;
+  }
+
+  #mayRunAgain(recorded: {
+    readonly idempotent: boolean;
+    readonly manifestDigest: string;
+  }): boolean {
+    return recorded.idempotent && recorded.manifestDigest === this.#registry.digest;
   }
 
   async #follow(admission: Admission, journal: Journal, recorded: Recorded): Promise<void> {
@@ -256,10 +295,11 @@ class CallExecutor implements RunExecutor {
     if (recorded.state === "running") {
       await journal.end(admission.key, recorded.attempt, { kind: "lost" });
     }
-    const mayRunAgain =
-      recorded.state === "released" ||
-      (recorded.idempotent && recorded.manifestDigest === this.#registry.digest);
-    if (mayRunAgain) return this.#proceed(admission);
+    // A call counts once, however many attempts it takes; the first that was given back is none.
+    admission.isCounted = recorded.state !== "released" || recorded.attempt > 1;
+    if (recorded.state === "released" || this.#mayRunAgain(recorded)) {
+      return this.#proceed(admission);
+    }
     const outcome = indeterminate(recorded);
     const kept = await journal.end(admission.key, recorded.attempt, { kind: "outcome", outcome });
     if (kept === "recorded") return call.answer({ ...outcome, replayed: true });
@@ -300,7 +340,7 @@ class CallExecutor implements RunExecutor {
     if (!call.isWaiting) return;
     if (!check.ok) return call.answer(failure("INVALID_ARGUMENTS", check.message));
     const max = tool.descriptor.maxCallsPerInvocation;
-    if (!this.#budgets || max === null || call.request.runId === "") {
+    if (!this.#budgets || max === null || call.request.runId === "" || admission.isCounted) {
       return this.#queue(admission, tool, check.value);
     }
     void this.#spend(admission, tool, check.value, this.#budgets, max);
@@ -332,25 +372,29 @@ class CallExecutor implements RunExecutor {
         attempt: 0,
         replayed: false,
       };
-      if (this.#journal) {
-        const recording = this.#recordUnrun(admission, this.#journal, tool, exhausted);
-        this.#holdKey(key, recording);
-        await recording;
-      }
+      if (this.#journal) await this.#recordUnrun(admission, this.#journal, tool, exhausted);
       call.answer(exhausted);
     } catch (cause) {
       call.fail(unavailable(call.request, cause));
     }
   }
 
+  /** @returns when the outcome is durable; its key waits until then, however often that fails */
   async #recordUnrun(
     admission: Admission,
     journal: Journal,
     tool: Tool,
     outcome: Outcome,
   ): Promise<void> {
-    const { attempt } = await journal.claim(this.#claimOf(admission, tool));
-    await journal.end(admission.key, attempt, { kind: "outcome", outcome });
+    const { key } = admission;
+    const claimed = journal.claim(this.#claimOf(admission, tool));
+    const recording = claimed.then(
+      ({ attempt }) => new CallRecord(journal, key, attempt, this.#log, () => this.#isClosed),
+    );
+    const told = recording.then((record) => record.outcome(outcome));
+    const kept = Promise.allSettled([told]).then(async () => (await recording).idle());
+    this.#holdKey(key, kept);
+    await told;
   }
 
   #queue(admission: Admission, tool: Tool, args: unknown): void {
@@ -432,7 +476,10 @@ class CallExecutor implements RunExecutor {
       admission.giveBack();
       return call.fail(runFault(call.request, run));
     }
-    if (admission.budget) void call.whenGone().then(() => admission.budget?.(true));
+    const { budget } = admission;
+    // Who gives back what did not start finds nothing to give.
+    admission.budget = undefined;
+    if (budget) void call.whenGone().then(() => budget(true));
     const context = tool.descriptor.runAware
       ? run?.contextFor(call.request, (listener) => call.onEnd(listener))
       : undefined;
@@ -446,6 +493,8 @@ class Admission {
   readonly args: JsonObject;
   readonly principal: string;
   readonly run: CallRun | undefined;
+  /** Whether an earlier attempt of the call was taken off the budget. */
+  isCounted = false;
   /** Settles the place that was taken from the budget. */
   budget: ((started: boolean) => void) | undefined;
 

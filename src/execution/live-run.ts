@@ -18,7 +18,9 @@ interface Asked {
   readonly callId: string;
   readonly name: string;
   readonly payloadJson: string;
-  readonly settle: (answer: HostAnswer | ToolPortError) => void;
+  readonly settle: (answer: HostAnswer | Error) => void;
+  /** The tag that the kernel was last told; 0 where it knows the call by none. */
+  tag: bigint;
 }
 
 // I1  A run is live from its opening to its end, across the streams that take it over.
@@ -43,11 +45,6 @@ export class LiveRun implements CallRun {
 
   get live(): boolean {
     return this.#isLive;
-  }
-
-  /** Whether a question waits for the kernel. */
-  get isAsking(): boolean {
-    return this.#asked.size > 0;
   }
 
   /** Gives the run to a stream, or to none. */
@@ -98,9 +95,9 @@ export class LiveRun implements CallRun {
     return new Promise((resolve, reject) => {
       const payloadJson = stringifyJson(payload);
       const requestId = `q${++this.#questions}`;
-      const settle = (answer: HostAnswer | ToolPortError): void => {
+      const settle = (answer: HostAnswer | Error): void => {
         open.delete(requestId);
-        if (answer instanceof ToolPortError) reject(answer);
+        if (answer instanceof Error) reject(answer);
         else if (!answer.ok) reject(new ToolPortError("HOST_ERROR", answer.error));
         else {
           try {
@@ -111,22 +108,24 @@ export class LiveRun implements CallRun {
           }
         }
       };
-      const asked: Asked = { callId, name, payloadJson, settle };
+      const asked: Asked = { callId, name, payloadJson, settle, tag: 0n };
       open.add(requestId);
       this.#asked.set(requestId, asked);
       this.#send(requestId, asked);
     });
   }
 
-  #send(requestId: string, { callId, name, payloadJson }: Asked): void {
-    const tag = this.#holder?.tagOf(callId) ?? 0n;
-    this.#holder?.ask({ requestId, tag, callId, name, payloadJson });
+  #send(requestId: string, asked: Asked): void {
+    if (!this.#holder) return;
+    const { callId, name, payloadJson } = asked;
+    asked.tag = this.#holder.tagOf(callId);
+    this.#holder.ask({ requestId, tag: asked.tag, callId, name, payloadJson });
   }
 
   #giveUp(requestId: string): void {
     const asked = this.#take(requestId);
     if (!asked) return;
-    this.#holder?.unask(requestId, this.#holder.tagOf(asked.callId));
+    this.#holder?.unask(requestId, asked.tag);
     asked.settle(callOver(asked.callId));
   }
 
@@ -141,6 +140,7 @@ function runOver(id: string): ToolPortError {
   return new ToolPortError("RUN_ENDED", `run ${JSON.stringify(id)} is no longer live`);
 }
 
-function callOver(callId: string): ToolPortError {
-  return new ToolPortError("CANCELLED", `call ${JSON.stringify(callId)} has ended`);
+/** As the signal's own reason, so that a tool which lets it through has no outcome of its own. */
+function callOver(callId: string): DOMException {
+  return new DOMException(`call ${JSON.stringify(callId)} has ended`, "AbortError");
 }

@@ -11,6 +11,8 @@ export interface Caller {
    * @returns false to say: no more until {@link Ticket.resume}
    */
   event(event: CallEvent): boolean;
+  /** True where the caller takes no event for now, though it has not said so of this call. */
+  readonly isBehind?: boolean;
   /** The call is over for this caller; called exactly once, and last. */
   end(end: CallEnd): void;
 }

@@ -63,7 +63,7 @@ class Runs implements RunPort {
       if (this.#sessions.get(key) === session) this.#sessions.delete(key);
     });
     this.#sessions.set(key, session);
-    session.begin(previous !== undefined && (previous.hasCalls || run.isAsking));
+    session.begin(previous !== undefined && this.options.executor.isRunning(run));
     return session;
   }
 
@@ -96,7 +96,6 @@ const closedSession: RunSession = Object.freeze({
 interface OpenCall {
   readonly callId: string;
   ticket: Ticket | undefined;
-  isPaused: boolean;
 }
 
 /** One stream of one run. */
@@ -114,7 +113,6 @@ class Session implements RunSession {
   #isPaused = false;
   #isHalfClosed = false;
   #state: "open" | "lost" | "closed" = "open";
-  #left = 0;
 
   constructor(runs: Runs, run: LiveRun, open: OpenRequest, peer: RunPeer, over: () => void) {
     this.#runs = runs;
@@ -123,11 +121,6 @@ class Session implements RunSession {
     this.#peer = peer;
     this.#over = over;
     run.onDisconnect = open.onDisconnect;
-  }
-
-  /** Whether calls went on when the stream was lost or taken over. */
-  get hasCalls(): boolean {
-    return this.#left > 0;
   }
 
   begin(resumed: boolean): void {
@@ -143,7 +136,7 @@ class Session implements RunSession {
       this.#touch = setInterval(touch, touchEveryMs).unref();
     }
     this.#run.holdBy({
-      tagOf: (callId) => this.#tagOfCall.get(callId) ?? 0n,
+      tagOf: (callId) => this.#tagOf(callId),
       ask: (question: HostQuestion) => this.#peer.ask(question),
       unask: (requestId, tag) => this.#peer.unask(requestId, tag),
     });
@@ -153,15 +146,18 @@ class Session implements RunSession {
 
   call(tag: bigint, request: CallRequest, deadlineMs?: number): void {
     if (!this.#use(tag)) return;
-    const call: OpenCall = { callId: request.callId, ticket: undefined, isPaused: false };
+    const call: OpenCall = { callId: request.callId, ticket: undefined };
     this.#calls.set(tag, call);
     this.#tagOfCall.set(call.callId, tag);
+    const isBehind = () => this.#isPaused;
     const caller: Caller = {
       principal: this.#run.principal,
       event: (event: CallEvent) => {
-        this.#isPaused = !this.#peer.event(tag, call.callId, event) || this.#isPaused;
-        call.isPaused = this.#isPaused;
+        if (!this.#peer.event(tag, call.callId, event)) this.#isPaused = true;
         return !this.#isPaused;
+      },
+      get isBehind() {
+        return isBehind();
       },
       end: (end: CallEnd) => {
         this.#calls.delete(tag);
@@ -181,7 +177,7 @@ class Session implements RunSession {
       ...request,
       runId: this.#run.id,
       onDisconnect: this.#run.onDisconnect,
-      metadata: { ...this.#open.metadata, ...request.metadata },
+      metadata: mergeMetadata(this.#open.metadata, request.metadata),
     };
     call.ticket = executor.execute(full, caller, deadlineMs, this.#run);
   }
@@ -233,12 +229,23 @@ class Session implements RunSession {
 
   resume(): void {
     this.#isPaused = false;
-    for (const call of this.#calls.values()) {
-      if (!call.isPaused) continue;
-      if (this.#isPaused) return;
-      call.isPaused = false;
+    let left = this.#calls.size;
+    for (const [tag, call] of this.#calls) {
+      if (this.#isPaused || left === 0) return;
+      left -= 1;
+      // To the back of the line, so that one call's flood does not starve the others.
+      this.#calls.delete(tag);
+      this.#calls.set(tag, call);
       call.ticket?.resume();
     }
+  }
+
+  /** By its id; of several callers of one call, any. */
+  #tagOf(callId: string): bigint {
+    const known = this.#tagOfCall.get(callId);
+    if (known !== undefined) return known;
+    for (const [tag, call] of this.#calls) if (call.callId === callId) return tag;
+    return 0n;
   }
 
   /** Uses a tag up; one that may not be used ends the stream. */
@@ -260,11 +267,9 @@ class Session implements RunSession {
   /** Leaves every call; the peer is told none of their ends any more. */
   #detach(cause: "cancelled" | "deadline" | "disconnected"): void {
     this.#state = "closed";
-    this.#left = this.#calls.size;
     this.#run.holdBy(undefined);
     for (const call of [...this.#calls.values()]) call.ticket?.leave(cause);
     this.#calls.clear();
-    if (this.#run.onDisconnect !== "continue") this.#left = 0;
   }
 
   #finish(): void {
@@ -283,6 +288,13 @@ class Session implements RunSession {
     clearInterval(this.#touch);
     this.#over();
   }
+}
+
+/** Frozen and without a prototype, so that any key is only a key. */
+function mergeMetadata(
+  ...all: readonly Readonly<Record<string, string>>[]
+): Record<string, string> {
+  return Object.freeze(Object.assign(Object.create(null) as Record<string, string>, ...all));
 }
 
 function invalid(message: string): ToolPortError {

@@ -36,6 +36,8 @@ export class Slots {
   readonly #lanes = new Map<string, Lane>();
   #held = 0;
   #queued = 0;
+  #isServing = false;
+  #isUnserved = false;
 
   constructor(limits: SlotLimits) {
     this.#limits = limits;
@@ -108,7 +110,22 @@ export class Slots {
     if (this.#queued > 0) this.#serve();
   }
 
+  /** Not nested: a slot that is given back while another is granted is served by who grants. */
   #serve(): void {
+    this.#isUnserved = true;
+    if (this.#isServing) return;
+    this.#isServing = true;
+    try {
+      while (this.#isUnserved) {
+        this.#isUnserved = false;
+        this.#serveLanes();
+      }
+    } finally {
+      this.#isServing = false;
+    }
+  }
+
+  #serveLanes(): void {
     for (const lane of this.#lanes.values()) {
       if (this.#held >= this.#limits.inFlight) return;
       if (lane.queue.length === 0 || !this.#hasRoom(lane)) continue;

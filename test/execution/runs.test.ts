@@ -14,7 +14,7 @@ import type {
 import { createRuns } from "../../src/execution/runs.ts";
 import type { Journal } from "../../src/journal/journal.ts";
 import { memoryJournal } from "../../src/journal/memory.ts";
-import { gate, registryOf, requestOf, type TestTool, until } from "./world.ts";
+import { gate, registryOf, requestOf, stray, type TestTool, until } from "./world.ts";
 
 /** A stream that writes down what it is told. */
 class Stream implements RunPeer {
@@ -36,7 +36,7 @@ class Stream implements RunPeer {
     return this.takes;
   }
   end(tag: bigint, _callId: string, end: CallEnd): void {
-    if (this.ends.has(tag) || this.closed) throw new Error("an end too many");
+    if (this.ends.has(tag) || this.closed) stray("an end too many");
     this.ends.set(tag, end);
   }
   ask(question: HostQuestion): void {
@@ -46,7 +46,7 @@ class Stream implements RunPeer {
     this.unasked.push(requestId);
   }
   close(fault?: ToolPortError): void {
-    if (this.closed) throw new Error("closed twice");
+    if (this.closed) stray("closed twice");
     this.closed = { fault };
   }
   async result(tag: bigint): Promise<string> {
