@@ -108,6 +108,24 @@ test("what is left when the grace has passed is aborted, and a tool that is deaf
   t.regex(sidecar.output().stderr, /until was aborted/u);
 });
 
+for (const lost of [false, true]) {
+  test(`a tool that does nothing but write ${lost ? "to nobody " : ""}holds up neither others nor the shutdown`, async (t) => {
+    const args = ["--journal", "memory", "--drain-grace-ms", "100"];
+    const { sidecar, client, port } = await serve(t, args);
+    const wire = await layWire(port);
+    const reader = connect({ address: wire.address });
+    t.teardown(() => reader.close());
+    const key = { runId: "r", callId: "f" };
+    const flood = reader.execute({ name: "flood", ...key }, { onDisconnect: "continue" });
+    const first = await flood[Symbol.asyncIterator]().next();
+    t.is(first.value?.case, "output");
+    if (lost) wire.cut();
+    t.is((await client.execute({ name: "quick" }).result).result, "done");
+    t.is(await sidecar.stop(), 0);
+    wire.cut();
+  });
+}
+
 test("what was aborted by a drain is INDETERMINATE to whoever asks the next sidecar", async (t) => {
   const args = ["--journal", path("drain.db"), "--drain-grace-ms", "100"];
   const first = await serve(t, args);

@@ -35,9 +35,17 @@ const deaf = defineTool({
     await new Promise(() => setInterval(() => {}, 1000));
   },
 });
+const flood = defineTool({
+  name: "flood",
+  description: "Writes without end, and looks at nothing else.",
+  parameters,
+  async execute(_args, { output }) {
+    for (;;) await output("and on ".repeat(100));
+  },
+});
 const quick = defineTool({ name: "quick", description: "Ends at once.", execute: () => "done" });
 
 process.stderr.write("loading\\n");
 if (process.env.LOAD_GATE) await appears(process.env.LOAD_GATE);
-export default defineTools({ tools: [until, deaf, quick] });
+export default defineTools({ tools: [until, deaf, flood, quick] });
 `;
