@@ -5,6 +5,7 @@
 //     toolport serve examples/tools.ts
 import { defineTools } from "toolport";
 
+import { askHarbourMaster } from "./tools/ask-harbour-master.ts";
 import { bookCrossing } from "./tools/book-crossing.ts";
 import { convertCurrency } from "./tools/convert-currency.ts";
 import { notes } from "./tools/notes.ts";
@@ -22,6 +23,7 @@ export default defineTools({
     convertCurrency,
     bookCrossing,
     watchCrossing,
+    askHarbourMaster,
     sidecarStatus,
   ],
   capabilities: [notes],

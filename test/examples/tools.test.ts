@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import anyTest, { type TestFn } from "ava";
 
+import type { JsonValue } from "../../src/index.ts";
 import { connect, type ExecutionEvent, type ToolPortClient } from "../../src/client/index.ts";
 import { ErrorKind, type ToolCall } from "../../src/wire/v1.ts";
 import { Workplace } from "../cli/lib/run-cli.ts";
@@ -46,6 +47,7 @@ test("the manifest lists the tools in order, the capability's last, without the 
       "convert_currency",
       "book_crossing",
       "watch_crossing",
+      "ask_harbour_master",
       "notes/add_note",
       "notes/list_notes",
     ],
@@ -208,6 +210,41 @@ test("notes belong to their run", async (t) => {
       { id: 2, text: "second" },
     ],
   });
+});
+
+test("the harbour master decides through the kernel, and only on a live run", async (t) => {
+  const { client } = t.context;
+  const asked: unknown[] = [];
+  const answers: JsonValue[] = [
+    { allowed: true, berth: 2, remark: "mind the dredger" },
+    { allowed: false },
+    "perhaps",
+  ];
+  const live = client.run("harbour", {
+    hosts: {
+      harbour_master(payload) {
+        asked.push(payload);
+        return answers.shift();
+      },
+    },
+  });
+  const call = { name: "ask_harbour_master", arguments: { ship: "Otter", port: "Lowick" } };
+  const texts: (string | undefined)[] = [];
+  for (let i = 0; i < 3; i++) {
+    const { result, error } = await live.execute(call).result;
+    texts.push(result ?? error);
+  }
+  t.deepEqual(texts.slice(0, 2), [
+    "Otter may berth at Lowick, berth 2: mind the dredger",
+    "Otter may not berth at Lowick.",
+  ]);
+  t.regex(texts[2] ?? "", /^TypeError: the kernel's harbour_master gave no answer/u);
+  t.deepEqual(
+    asked,
+    Array.from({ length: 3 }, () => call.arguments),
+  );
+  await live.close();
+  await t.throwsAsync(client.execute(call).result, { code: "RUN_REQUIRED" });
 });
 
 test("the hidden tool can be called by whoever knows its name", async (t) => {
