@@ -11,6 +11,7 @@ import { type Failure, failure, isAbortError } from "./describe-error.ts";
 import type { CallEnd, Caller, Ticket } from "./port.ts";
 import type { CallRecord } from "./call-record.ts";
 import { type Attempt, concluded, failed, fitting, type ResultLimits } from "./make-outcome.ts";
+import type { Pace } from "./pace.ts";
 import type { Slot } from "./slots.ts";
 import { TimeLimit } from "./time-limit.ts";
 
@@ -30,9 +31,6 @@ import { TimeLimit } from "./time-limit.ts";
 //     record.
 // I7  Once ended and its body settled, a call holds no timer and nobody holds the call.
 
-/** How many events a body may send before others get a turn of the loop. */
-const eventsATurn = 256;
-
 type State = "admitted" | "running" | "closing" | "abandoned" | "ended";
 
 interface Link {
@@ -45,6 +43,8 @@ interface Link {
 export interface CallSettings extends ResultLimits {
   /** What waits for all callers together. */
   readonly backlog: Backlog;
+  /** Keeps bodies that only write from keeping the loop. */
+  readonly pace: Pace;
   /** How long a call goes on for callers that lost their connection, in milliseconds. */
   readonly continueGraceMs: number;
   /** Runs the body of an isolated tool. */
@@ -81,7 +81,6 @@ export class Call {
   #limit: TimeLimit | undefined;
   #grace: Timer | undefined;
   #roomWaiters: (() => void)[] = [];
-  #sinceTurn = 0;
   readonly #endListeners: (() => void)[] = [];
   #lost: Promise<void> = Promise.resolve();
   #goneWaiters: (() => void)[] | undefined = [];
@@ -355,11 +354,7 @@ export class Call {
 
   #room(): Promise<void> | undefined {
     if (!this.#hasRoom()) return new Promise((resolve) => this.#roomWaiters.push(resolve));
-    // A body that only ever waits for room would keep timers and sockets waiting for it.
-    this.#sinceTurn += 1;
-    if (this.#sinceTurn < eventsATurn) return undefined;
-    this.#sinceTurn = 0;
-    return new Promise((resolve) => setImmediate(resolve));
+    return this.#settings.pace.next();
   }
 
   /** The quickest caller sets the pace; what the others are behind waits for them, bounded. */

@@ -12,6 +12,7 @@ import { Backlog } from "./caller-queue.ts";
 import { Call, type CallSettings, type CallWatcher } from "./call.ts";
 import { CallRecord } from "./call-record.ts";
 import { failure } from "./describe-error.ts";
+import { Pace } from "./pace.ts";
 import type { Caller, Executor, Ticket } from "./port.ts";
 import { callDigest, readArguments } from "./read-arguments.ts";
 import { type Slot, type SlotLimits, Slots } from "./slots.ts";
@@ -107,6 +108,7 @@ class CallExecutor implements RunExecutor {
     this.#settings = {
       log: this.#log,
       backlog: new Backlog(maxBacklogBytes, this.#log),
+      pace: new Pace(),
       continueGraceMs: options.continueGraceMs ?? 60_000,
       maxResultBytes: options.maxResultBytes ?? 63 << 20,
       maxChunkedBytes: options.maxChunkedBytes ?? 256 << 20,
