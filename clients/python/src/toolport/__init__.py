@@ -29,7 +29,7 @@ from .retry import Retry
 from .run import Run
 from .run_requests import CallRequest, RequestLike
 from .selection import Intent, Selection, StageAction, StageRecord
-from .sidecar import Sidecar
+from .sidecar import RestartPolicy, Sidecar
 from .stream import CallStream
 from .tools import Format, Manifest, ServerInfo, ToolDescriptor
 
@@ -59,6 +59,7 @@ __all__ = [
     "Overloaded",
     "Progress",
     "RequestLike",
+    "RestartPolicy",
     "Retry",
     "Role",
     "Run",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -38,15 +37,12 @@ class Ready:
 class Process:
     """Owns a sidecar's process from its start to its end."""
 
-    def __init__(
-        self, words: Sequence[str], *, env: Mapping[str, str], cwd: Path | None, folder: Path | None
-    ) -> None:
-        """Starts it. ``folder`` is removed when it has ended.
+    def __init__(self, words: Sequence[str], *, env: Mapping[str, str], cwd: Path | None) -> None:
+        """Starts it.
 
         Raises:
             SidecarError: the command can't be run.
         """
-        self._folder = folder
         self._owner = os.getpid()
         self._printed: deque[str] = deque(maxlen=_KEPT_LINES)
         self._complained: deque[str] = deque(maxlen=_KEPT_LINES)
@@ -66,7 +62,6 @@ class Process:
                 process_group=0,
             )
         except OSError as error:
-            self._remove_folder()
             raise SidecarError(f"{words[0]} can't be started: {error}") from error
         assert self._popen.stdout is not None and self._popen.stderr is not None
         self._readers = [
@@ -156,15 +151,10 @@ class Process:
         for reader in self._readers:
             # What a tool has started may hold the pipes open for longer.
             reader.join(1.0)
-        self._remove_folder()
         if self._ready is not None and not self._stopping:
             log.error("%s", self.error(f"the sidecar ended by itself with {self.how()}"))
         self._over.set()
         self._ready_or_over.set()
-
-    def _remove_folder(self) -> None:
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _read(self, pipe: IO[bytes], take: Callable[[str], None]) -> None:
         with pipe:

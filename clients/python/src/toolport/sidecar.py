@@ -10,13 +10,17 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self, TypeAlias
 
 from . import command, fork
 from .aio import AsyncToolPort
 from .client import ToolPort
-from .errors import SidecarError, ToolPortError
-from .process import Process, Ready
+from .errors import SidecarError, ToolPortError, invalid_request
+from .process import Ready
+from .supervise import Plan, Supervisor
+
+RestartPolicy: TypeAlias = Literal["never", "on-failure"]
+"""Whether a sidecar that ended by itself is started again."""
 
 _MAX_SOCKET_FOLDER: Final = 80
 """A socket's path may have about a hundred bytes."""
@@ -45,8 +49,15 @@ class Sidecar:
         cwd: str | os.PathLike[str] | None = None,
         startup_timeout: float = 30.0,
         close_timeout: float = 15.0,
+        journal: str | os.PathLike[str] | None = None,
+        restart: RestartPolicy = "never",
+        max_restarts: int = 3,
     ) -> None:
         """See :meth:`spawn`."""
+        if restart not in ("never", "on-failure"):
+            raise invalid_request(f"restart is {restart!r}; expected never or on-failure")
+        if max_restarts < 0:
+            raise invalid_request(f"max_restarts is {max_restarts}; expected 0 or more")
         self._cwd = Path.cwd() if cwd is None else Path(cwd).absolute()
         self._tools = self._cwd / tools
         self._command = command
@@ -56,8 +67,9 @@ class Sidecar:
         self._env = env
         self._startup_timeout = startup_timeout
         self._close_timeout = close_timeout
-        self._process: Process | None = None
-        self._ready: Ready | None = None
+        self._journal = None if journal is None else self._cwd / journal
+        self._max_restarts = max_restarts if restart == "on-failure" else 0
+        self._supervisor: Supervisor | None = None
         self._finalizer: weakref.finalize[..., Sidecar] | None = None
         fork.tell(self)
 
@@ -74,6 +86,9 @@ class Sidecar:
         cwd: str | os.PathLike[str] | None = None,
         startup_timeout: float = 30.0,
         close_timeout: float = 15.0,
+        journal: str | os.PathLike[str] | None = None,
+        restart: RestartPolicy = "never",
+        max_restarts: int = 3,
     ) -> Sidecar:
         """A sidecar for a tools file, to be used in a ``with`` or ``async with``.
 
@@ -91,6 +106,15 @@ class Sidecar:
             startup_timeout: How long its start may take, up to health SERVING, in seconds.
             close_timeout: How long running calls may take to finish when it is closed, in seconds,
                 before it is killed.
+            journal: The file that keeps the calls of runs and their outcomes, relative to ``cwd``,
+                so that they outlive the process. None: they are kept in memory; see ``restart``.
+            restart: ``on-failure`` starts a sidecar that ended by itself, other than with code 0,
+                again: the same command on the same tools at the same address. Clients stay as they
+                are and connect again; with a ``retry`` they outlast the restart. The journal stays
+                the same, so that a call with a run id that is asked again gets its recorded
+                outcome; where nothing says which, it is a file that lives as long as the
+                ``Sidecar``. One that comes back with another set of tools is ended.
+            max_restarts: How often in a row; a minute of serving starts the count anew.
         """
         return cls(
             tools,
@@ -102,6 +126,9 @@ class Sidecar:
             cwd=cwd,
             startup_timeout=startup_timeout,
             close_timeout=close_timeout,
+            journal=journal,
+            restart=restart,
+            max_restarts=max_restarts,
         )
 
     def start(self) -> Self:
@@ -111,32 +138,39 @@ class Sidecar:
             SidecarError: there is no such file or command, or it did not serve; the text ends with
                 what it said last.
         """
-        if self._process is not None:
+        if self._supervisor is not None:
             raise SidecarError("this sidecar was started already; spawn another one")
         if not self._tools.is_file():
             raise SidecarError(f"there is no tools file {self._tools}")
         found = command.find(self._command, self._tools, self._cwd)
-        until = time.monotonic() + self._startup_timeout
         env = found.environment(self._env)
         if self._token is not None:
             env["TOOLPORT_TOKEN"] = self._token
-        folder = None if self._address is not None else _socket_folder()
-        address = self._address if folder is None else f"unix:{folder / 'port.sock'}"
-        assert address is not None
-        words = (*found.words, "serve", str(self._tools), "--address", address)
-        self._process = process = Process(
-            (*words, "--exit-with-parent", *self._args), env=env, cwd=self._cwd, folder=folder
+        journal = self._journal
+        needs_journal = journal is None and self._max_restarts > 0 and not self._says_journal(env)
+        folder = _private_folder() if needs_journal or self._address is None else None
+        if folder is not None and needs_journal:
+            journal = folder / "journal.db"
+        address = self._address or f"unix:{folder}/port.sock"
+        self._supervisor = supervisor = Supervisor(
+            Plan(
+                words=(*found.words, "serve", str(self._tools)),
+                address=address,
+                args=(*(() if journal is None else ("--journal", str(journal))), *self._args),
+                env=env,
+                cwd=self._cwd,
+                folder=folder,
+                token=self._token,
+                startup_timeout=self._startup_timeout,
+                max_restarts=self._max_restarts,
+            )
         )
         # For whoever never closes it.
-        self._finalizer = weakref.finalize(self, process.stop, self._close_timeout)
+        self._finalizer = weakref.finalize(self, supervisor.stop, self._close_timeout)
         try:
-            self._ready = process.wait_ready(self._startup_timeout)
-            with self.port() as port:
-                port.wait_ready(max(until - time.monotonic(), 0.1))
-        except BaseException as error:
+            supervisor.start()
+        except BaseException:
             self.close()
-            if isinstance(error, ToolPortError) and not isinstance(error, SidecarError):
-                raise process.error(f"the sidecar did not serve: {error}") from error
             raise
         return self
 
@@ -147,7 +181,7 @@ class Sidecar:
             SidecarError: it is not running.
         """
         ready = self._running()
-        return ToolPort(ready.address, **self._access(ready), **options)
+        return ToolPort(ready.address, **self._access(), **options)
 
     def aport(self, **options: Any) -> AsyncToolPort:
         """A client for asyncio; ``options`` are those of :class:`AsyncToolPort`.
@@ -156,7 +190,7 @@ class Sidecar:
             SidecarError: it is not running.
         """
         ready = self._running()
-        return AsyncToolPort(ready.address, **self._access(ready), **options)
+        return AsyncToolPort(ready.address, **self._access(), **options)
 
     @property
     def address(self) -> str:
@@ -170,18 +204,23 @@ class Sidecar:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
-        return self._started().pid
+        """Its process id; another one after a restart."""
+        return self._started().process.pid
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again."""
+        return self._started().restarts
 
     @property
     def alive(self) -> bool:
-        """Whether it is running."""
-        return self._process is not None and self._process.exit_code is None
+        """Whether it is running; False for the moment in which it is started again."""
+        return self._supervisor is not None and self._supervisor.is_running
 
     @property
     def stderr(self) -> str:
         """The last lines that it wrote to standard error."""
-        return self._started().stderr
+        return self._started().process.stderr
 
     def close(self) -> None:
         """Ends it: asks it to, waits for running calls, then kills it. Idempotent."""
@@ -221,46 +260,40 @@ class Sidecar:
         """Leaves the process to the parent: a child that held its standard input open would keep it
         alive.
         """
-        if self._process is not None:
-            self._process.drop_stdin()
+        if self._supervisor is not None:
+            self._supervisor.drop_stdin()
 
     def _abandon(self, starting: asyncio.Future[Self]) -> None:
         while not starting.done():
             self.close()
             time.sleep(0.01)
 
-    def _started(self) -> Process:
-        if self._process is None:
+    def _started(self) -> Supervisor:
+        if self._supervisor is None:
             raise SidecarError("the sidecar is not started; use it in a `with` block")
-        return self._process
+        return self._supervisor
 
     def _running(self) -> Ready:
-        process = self._started()
-        if process.exit_code is not None:
-            raise process.error(f"the sidecar has ended with {process.how()}")
-        if self._ready is None:
+        supervisor = self._started()
+        if supervisor.is_over:
+            raise supervisor.error()
+        if supervisor.ready is None:
             raise SidecarError("the sidecar is not ready yet")
-        return self._ready
+        return supervisor.ready
 
-    def _access(self, ready: Ready) -> dict[str, Any]:
-        return {
-            "token": self._token,
-            "token_file": ready.token_file if self._token is None else None,
-            "_explain": self._explain,
-        }
+    def _access(self) -> dict[str, Any]:
+        return {"token": self._started().token, "_explain": self._explain}
 
     def _explain(self, error: ToolPortError) -> ToolPortError:
-        if error.reason != "UNREACHABLE" or self._process is None:
-            return error
-        # The connection ends a moment before the process does.
-        if not self._process.wait_over(0.5):
-            return error
-        dead = self._process.error(f"the sidecar ended with {self._process.how()}")
-        dead.started = error.started
-        return dead
+        return self._started().explain(error)
+
+    def _says_journal(self, env: Mapping[str, str]) -> bool:
+        return "TOOLPORT_JOURNAL" in env or any(
+            arg == "--journal" or arg.startswith("--journal=") for arg in self._args
+        )
 
 
-def _socket_folder() -> Path:
+def _private_folder() -> Path:
     base = tempfile.gettempdir()
     return Path(
         tempfile.mkdtemp(
