@@ -39,7 +39,7 @@ export function concluded(
 ): Outcome | Promise<Outcome> {
   if (!end.ok) return failed(describeError(end.thrown), attempt);
   const rendered = renderAtOnce(request.name, end.value);
-  if (rendered && ("errorKind" in rendered || sizeOf(rendered) <= maxBytes(request, limits))) {
+  if (rendered && ("errorKind" in rendered || fits(rendered, request, limits))) {
     return outcomeOf(rendered, attempt);
   }
   return concludedSlowly(rendered ?? end.value, request, attempt, largeResults, limits);
@@ -47,11 +47,10 @@ export function concluded(
 
 /** An end for one caller: a result over the message limit needs one that takes chunks. */
 export function fitting(end: CallEnd, request: CallRequest, limits: ResultLimits): CallEnd {
-  if (end.kind === "fault" || !end.outcome.ok || request.acceptChunks) return end;
+  if (end.kind === "fault" || !end.outcome.ok || fits(end.outcome, request, limits)) return end;
   const bytes = sizeOf(end.outcome);
-  if (bytes <= limits.maxResultBytes) return end;
   const { durationMs, attempt, replayed } = end.outcome;
-  const reason = tooLarge(request.name, bytes, limits.maxResultBytes);
+  const reason = tooLarge(request, bytes, limits);
   const outcome = { ok: false, ...reason, content: [], durationMs, attempt, replayed } as const;
   return { kind: "outcome", outcome };
 }
@@ -65,8 +64,7 @@ async function concludedSlowly(
 ): Promise<Outcome> {
   const rendered = value instanceof Blob ? await renderResult(request.name, value) : value;
   const known = rendered as Rendered | Failure;
-  const max = maxBytes(request, limits);
-  if ("errorKind" in known || sizeOf(known) <= max) return outcomeOf(known, attempt);
+  if ("errorKind" in known || fits(known, request, limits)) return outcomeOf(known, attempt);
   if (largeResults === "spill" && limits.spill) {
     try {
       return outcomeOf(await limits.spill(known, request), attempt);
@@ -74,7 +72,7 @@ async function concludedSlowly(
       limits.log("error", "a result could not be spilled", { tool: request.name, error });
     }
   }
-  return failed(tooLarge(request.name, sizeOf(known), max), attempt);
+  return failed(tooLarge(request, sizeOf(known), limits), attempt);
 }
 
 function outcomeOf(rendered: Rendered | Failure, attempt: Attempt): Outcome {
@@ -92,14 +90,24 @@ function measures({ startedAt, attempt }: Attempt): {
   return { durationMs, attempt, replayed: false };
 }
 
-function maxBytes(request: CallRequest, limits: ResultLimits): number {
-  return request.acceptChunks ? limits.maxChunkedBytes : limits.maxResultBytes;
+/** Whether a caller can be sent a result; only its text can be cut into chunks. */
+function fits(rendered: Rendered, request: CallRequest, limits: ResultLimits): boolean {
+  const bytes = sizeOf(rendered);
+  if (bytes <= limits.maxResultBytes) return true;
+  if (!request.acceptChunks || bytes > limits.maxChunkedBytes) return false;
+  const { result, structuredJson, content } = rendered;
+  const isRepeated = structuredJson === result;
+  const rest = { result: "", structuredJson: isRepeated ? undefined : structuredJson, content };
+  return sizeOf(rest) <= limits.maxResultBytes;
 }
 
-function tooLarge(name: string, bytes: number, max: number): Failure {
+function tooLarge(request: CallRequest, bytes: number, limits: ResultLimits): Failure {
+  const { maxResultBytes, maxChunkedBytes } = limits;
+  const max = request.acceptChunks && bytes > maxChunkedBytes ? maxChunkedBytes : maxResultBytes;
+  const what = max === maxResultBytes && request.acceptChunks ? "content of the result" : "result";
   return failure(
     "RESULT_TOO_LARGE",
-    `the result of ${JSON.stringify(name)} has ${bytes} bytes, ${max} are allowed`,
+    `the ${what} of ${JSON.stringify(request.name)} has ${bytes} bytes, ${max} are allowed`,
   );
 }
 

@@ -67,6 +67,17 @@ export function fitAnswer(
   return { chunks: [], call: toToolCall(asked, tooLarge) };
 }
 
+/** About how many bytes a ToolCall holds while it waits for its reader. */
+export function weightOf(call: ToolCall): number {
+  const { argumentsJson, result = "", error = "", structuredJson = "" } = call;
+  let bytes = argumentsJson.length + result.length + error.length;
+  if (structuredJson !== result) bytes += structuredJson.length;
+  for (const { source } of call.content) {
+    if (source.case === "data") bytes += source.value.byteLength;
+  }
+  return bytes;
+}
+
 function isSmall(call: ToolCall, limit: number): boolean {
   if (call.content.length > 0) return false;
   const { id, name, argumentsJson, result = "", error = "", structuredJson = "" } = call;

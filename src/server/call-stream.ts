@@ -7,7 +7,7 @@ import type { Log } from "../internal/log.ts";
 import { toEvent } from "../wire/call.ts";
 import { toConnectError } from "../wire/faults.ts";
 import { type ExecuteResponse, ExecuteResponseSchema } from "../wire/v1.ts";
-import { fitAnswer, requireAnswerable } from "./answer.ts";
+import { fitAnswer, requireAnswerable, weightOf } from "./answer.ts";
 import { Outbox } from "./outbox.ts";
 import { scopeOf } from "./scope.ts";
 
@@ -64,7 +64,10 @@ export function streamCall(
       const response = create(ExecuteResponseSchema, { event: { case: "chunk", value: chunk } });
       outbox.push(response, chunk.data.byteLength);
     }
-    outbox.push(create(ExecuteResponseSchema, { event: { case: "call", value: call } }), 0);
+    outbox.push(
+      create(ExecuteResponseSchema, { event: { case: "call", value: call } }),
+      weightOf(call),
+    );
     outbox.end();
   };
   signal.addEventListener("abort", leave);

@@ -21,7 +21,7 @@ import {
   type RunResponse,
   RunResponseSchema,
 } from "../wire/v1.ts";
-import { fitAnswer, requireAnswerable } from "./answer.ts";
+import { fitAnswer, requireAnswerable, weightOf } from "./answer.ts";
 import { outputTooLarge, sizeOf } from "./call-stream.ts";
 import { withDetails } from "./framework-faults.ts";
 import { Outbox } from "./outbox.ts";
@@ -66,6 +66,7 @@ class RunStream implements RunPeer {
   readonly #asked = new Map<bigint, CallRequest>();
   readonly #overflowed = new Set<bigint>();
   #session: RunSession | undefined;
+  #isClosed = false;
   #readOn: () => void = () => {};
 
   constructor(
@@ -83,6 +84,7 @@ class RunStream implements RunPeer {
       this.#readOn();
     };
     const left = (): void => {
+      this.#isClosed = true;
       leave();
       this.#readOn();
     };
@@ -104,6 +106,8 @@ class RunStream implements RunPeer {
   }
 
   event(tag: bigint, callId: string, happened: Parameters<RunPeer["event"]>[2]): boolean {
+    // Its end has been told; the call itself learns of it in a later turn.
+    if (this.#overflowed.has(tag)) return true;
     const { maxMessageBytes } = this.#options;
     const bytes = sizeOf(happened);
     const message = this.#event(tag, callId, toEvent(happened));
@@ -130,11 +134,8 @@ class RunStream implements RunPeer {
       const message = this.#event(tag, callId, { case: "chunk", value: chunk });
       this.outbox.push(message, chunk.data.byteLength);
     }
-    const { result = "", argumentsJson } = answer.call;
-    this.outbox.push(
-      this.#event(tag, callId, { case: "call", value: answer.call }),
-      result.length + argumentsJson.length,
-    );
+    const message = this.#event(tag, callId, { case: "call", value: answer.call });
+    this.outbox.push(message, weightOf(answer.call));
   }
 
   ask(question: Parameters<RunPeer["ask"]>[0]): void {
@@ -146,12 +147,15 @@ class RunStream implements RunPeer {
   }
 
   close(fault?: ToolPortError): void {
+    this.#isClosed = true;
     this.outbox.end(fault ? { reason: toConnectError(fault, this.#options.log) } : undefined);
   }
 
   async #read(requests: AsyncIterable<RunRequest>): Promise<void> {
     try {
       for await (const { message } of requests) {
+        // Nobody would hear of a run that opened now. What still comes is read and dropped.
+        if (this.#isClosed) continue;
         if (this.#session) this.#take(this.#session, message);
         else this.#session = this.#open(message);
         if (this.outbox.bytes > maxUnreadBytes) {
@@ -217,6 +221,7 @@ class RunStream implements RunPeer {
     const error = isToolPortError(thrown)
       ? toConnectError(thrown, log)
       : withDetails(thrown, maxMessageBytes, log);
+    this.#isClosed = true;
     this.outbox.end({ reason: error });
     this.#session?.leave("cancelled");
   }

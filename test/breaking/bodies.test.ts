@@ -11,6 +11,7 @@ const boom = (): never => {
 const odd: readonly (readonly [string, () => unknown, RegExp])[] = [
   [
     "an object whose then getter throws",
+    // oxlint-disable-next-line unicorn/no-thenable -- what is tested
     () => Object.defineProperty({}, "then", { get: boom }),
     /^Error: boom$/u,
   ],
@@ -341,7 +342,8 @@ test("progress and output that come after the end reach nobody", async (t) => {
   const executor = executorOf({
     t: {
       execute: (_, { progress, output }) => {
-        void late.promise.then(async () => {
+        const goOn = async (): Promise<void> => {
+          await late.promise;
           progress(1);
           await output("late");
           seen.push("resolved");
@@ -350,7 +352,8 @@ test("progress and output that come after the end reach nobody", async (t) => {
           } catch (error) {
             seen.push(error);
           }
-        });
+        };
+        void goOn();
         return "done";
       },
     },

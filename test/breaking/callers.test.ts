@@ -220,7 +220,8 @@ test("many slow readers together keep a bounded backlog", async (t) => {
   });
   const calls = Array.from({ length: 100 }, () => {
     const behind = slow();
-    return { behind, ...ask(executor, requestOf("t"), undefined, behind) };
+    const { ticket } = ask(executor, requestOf("t"), undefined, behind);
+    return { behind, ticket };
   });
   await until(() => executor.inFlight === 0);
   const ends = { ok: 0, failed: 0, waited: 0 };

@@ -103,7 +103,12 @@ test("whatever is acquired and given back, in grants too: bounds hold, order hol
             if (entry) give(entry);
           } else {
             const { tool, isSync } = act;
-            const entry = { slot: { release() {} } as Slot, tool, n: (made += 1), isHeld: false };
+            const entry: (typeof live)[number] = {
+              slot: { release() {} },
+              tool,
+              n: (made += 1),
+              isHeld: false,
+            };
             let isMade = false;
             try {
               live.push(entry);

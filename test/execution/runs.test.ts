@@ -1,79 +1,9 @@
 import test from "ava";
-import type { CallEvent } from "../../src/domain/call.ts";
 import type { JsonValue } from "../../src/domain/json.ts";
 import type { ToolPortError } from "../../src/errors.ts";
-import { createExecutor } from "../../src/execution/executor.ts";
-import type { CallEnd } from "../../src/execution/port.ts";
-import type {
-  HostQuestion,
-  OpenRequest,
-  RunPeer,
-  RunPort,
-  RunSession,
-} from "../../src/execution/run-port.ts";
-import { createRuns } from "../../src/execution/runs.ts";
-import type { Journal } from "../../src/journal/journal.ts";
 import { memoryJournal } from "../../src/journal/memory.ts";
-import { gate, registryOf, requestOf, stray, type TestTool, until } from "./world.ts";
-
-/** A stream that writes down what it is told. */
-class Stream implements RunPeer {
-  readonly principal = "";
-  resumed: boolean | undefined;
-  readonly events: CallEvent[] = [];
-  readonly ends = new Map<bigint, CallEnd>();
-  readonly questions: HostQuestion[] = [];
-  readonly unasked: string[] = [];
-  closed: { fault: ToolPortError | undefined } | undefined;
-  takes = true;
-  session!: RunSession;
-
-  opened(resumed: boolean): void {
-    this.resumed = resumed;
-  }
-  event(_tag: bigint, _callId: string, event: CallEvent): boolean {
-    this.events.push(event);
-    return this.takes;
-  }
-  end(tag: bigint, _callId: string, end: CallEnd): void {
-    if (this.ends.has(tag) || this.closed) stray("an end too many");
-    this.ends.set(tag, end);
-  }
-  ask(question: HostQuestion): void {
-    this.questions.push(question);
-  }
-  unask(requestId: string): void {
-    this.unasked.push(requestId);
-  }
-  close(fault?: ToolPortError): void {
-    if (this.closed) stray("closed twice");
-    this.closed = { fault };
-  }
-  async result(tag: bigint): Promise<string> {
-    await until(() => this.ends.has(tag));
-    const end = this.ends.get(tag);
-    if (end?.kind !== "outcome") return end?.fault.code ?? "";
-    return end.outcome.ok ? end.outcome.result : end.outcome.error;
-  }
-}
-
-function portOf(
-  tools: Readonly<Record<string, TestTool>>,
-  options: { journal?: Journal; continueGraceMs?: number } = {},
-): RunPort {
-  const registry = registryOf(tools);
-  const executor = createExecutor({ registry, ...options });
-  return createRuns({ executor, digest: registry.digest, ...options });
-}
-
-function open(port: RunPort, rest: Partial<OpenRequest> = {}): Stream {
-  const stream = new Stream();
-  stream.session = port.open(
-    { runId: "r", expectedDigest: "", onDisconnect: "abort", metadata: {}, ...rest },
-    stream,
-  );
-  return stream;
-}
+import { open, portOf } from "./run-world.ts";
+import { gate, requestOf, type TestTool, until } from "./world.ts";
 
 test("many calls of a run end in the order they finish, under their tags", async (t) => {
   const slow = gate<string>();
