@@ -33,7 +33,9 @@ import type { ServerInfoInit } from "./server-info.ts";
 // I2  While very much waits for a peer that does not read, its requests are not read either, so that
 //     what it makes wait is bounded. It takes that much, since many a client sends all that it has
 //     before it reads.
-// I3  A fault of one call travels as its event; only what breaks the stream's own rules ends it.
+// I3  Of the requests that have come, so many are taken in one turn of the loop: a kernel that starts
+//     ten thousand calls at once does not keep it to itself.
+// I4  A fault of one call travels as its event; only what breaks the stream's own rules ends it.
 
 /** What a run's stream needs. */
 export interface RunStreamOptions {
@@ -46,6 +48,9 @@ export interface RunStreamOptions {
 
 /** How many unread bytes stop the reading of requests. */
 const maxUnreadBytes = 64 << 20;
+
+/** How many requests are taken before others get a turn of the loop. */
+const requestsATurn = 64;
 
 type EventInit = MessageInitShape<typeof CallEventSchema>["event"];
 
@@ -152,8 +157,11 @@ class RunStream implements RunPeer {
   }
 
   async #read(requests: AsyncIterable<RunRequest>): Promise<void> {
+    let taken = 0;
     try {
       for await (const { message } of requests) {
+        taken += 1;
+        if (taken % requestsATurn === 0) await new Promise((resolve) => setImmediate(resolve));
         // Nobody would hear of a run that opened now. What still comes is read and dropped.
         if (this.#isClosed) continue;
         if (this.#session) this.#take(this.#session, message);
