@@ -2,7 +2,7 @@
 // set of TypeScript tools to agent kernels over gRPC.
 //
 // [Spawn] starts a sidecar on a tools file and ends it again; [Dial] speaks to
-// one that runs already. Both give a [Client] with five verbs:
+// one that runs already. Both give a [Client]:
 //
 //   - [Client.Manifest] lists the tools
 //   - [Client.Select] says which of them to offer the model this turn
@@ -11,12 +11,18 @@
 //     as they happen
 //   - [Client.Refuse] makes the record of a call that was not let run
 //
+// [Client.Run] opens a live run: any number of calls at once on one stream,
+// with functions of the kernel that run-aware tools can ask for.
+//
 // # Outcomes and faults
 //
 // What a model can learn from is an outcome: a [ToolCall] whose Error is set,
 // returned with a nil error. What a kernel's author must mend is a [*Fault],
-// found with [errors.As]. The client itself never asks a call again: whether
-// that is safe depends on the call's run id and on [Fault.Started].
+// found with [errors.As].
+//
+// The client asks nothing again unless told to. [WithRetry] does so where it is
+// safe, [WithResume] opens a lost run again, and [WithRestart] starts a sidecar
+// that died again.
 //
 // # Numbers
 //

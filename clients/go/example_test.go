@@ -2,6 +2,7 @@ package toolport_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -77,6 +78,34 @@ func ExampleClient_Stream() {
 	// Output:
 	// deck 1
 	// {"crossing":9107199254740993,"seats":64}
+}
+
+func ExampleClient_Run() {
+	ctx := context.Background()
+	sidecar, err := toolport.Spawn(ctx, "tools.ts")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = sidecar.Close() }()
+
+	// Whoever decides is asked by the tool, through the kernel.
+	run, err := sidecar.Run(ctx, "run-1",
+		toolport.WithHost("approve", func(_ context.Context, payload json.RawMessage) (any, error) {
+			return map[string]bool{"approved": len(payload) < 1000}, nil
+		}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() {
+		if err := run.Close(); err != nil {
+			log.Print(err)
+		}
+	}()
+	call, err := run.Execute(ctx, toolport.Request{CallID: "call-1", Name: "book_crossing"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(call.Text())
 }
 
 func ExampleRemapToolCallIDs() {
