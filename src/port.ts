@@ -10,6 +10,7 @@ import { isolationFor } from "./isolation/isolation.ts";
 import type { Journal } from "./journal/journal.ts";
 import { buildRegistry, type BuiltRegistry } from "./registry/build-registry.ts";
 import { createSelector, type Selector } from "./selection/selector.ts";
+import { warnOfUnknownNames } from "./selection/unknown-names.ts";
 import { createSpillFolder } from "./spill/spill-folder.ts";
 
 /** What a tool port is made with beside its definition. */
@@ -34,8 +35,10 @@ export interface ToolPortOptions {
 
 /** A frozen set of tools, ready to be served. */
 export interface ToolPort {
-  /** The tools, their digest, and warnings for whoever wrote them. */
+  /** The tools and their digest. */
   readonly registry: BuiltRegistry;
+  /** What the author should know of the tools and of what selects them, one sentence each. */
+  readonly warnings: readonly string[];
   readonly selector: Selector;
   readonly executor: RunExecutor;
   readonly runs: RunPort;
@@ -93,8 +96,13 @@ export function createToolPort(
   });
   const runs = createRuns({ executor, digest: registry.digest, journal, log, continueGraceMs });
   const features = journal ? [journal.isDurable ? "journal" : "journal-memory"] : [];
+  const unknown = warnOfUnknownNames(
+    definition.selection,
+    (name) => registry.get(name) !== undefined,
+  );
   return Object.freeze({
     registry,
+    warnings: Object.freeze([...registry.warnings, ...unknown]),
     selector,
     executor,
     runs,

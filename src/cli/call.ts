@@ -6,6 +6,7 @@ import { type Content, ErrorKind, type ToolCall } from "../wire/v1.ts";
 import type { Console } from "./console.ts";
 import { callJson, errorKindName } from "./descriptor-json.ts";
 import { exitCodes } from "./failure.ts";
+import { manifestCommand, type TargetFlags } from "./target.ts";
 import { printable, prettyJson } from "./terminal.ts";
 import { readTextFile, readToolArguments, requireJsonObject } from "./tool-arguments.ts";
 
@@ -27,7 +28,7 @@ export async function runCall(
   io: Console,
   name: string,
   words: readonly string[],
-  flags: CallFlags,
+  flags: CallFlags & TargetFlags,
   signal: AbortSignal,
 ): Promise<number> {
   const argumentsJson =
@@ -39,7 +40,7 @@ export async function runCall(
     { timeoutMs: flags.timeoutMs, deadlineMs: flags.deadlineMs, signal },
   );
   try {
-    return await follow(execution, io, flags.quiet === true);
+    return await follow(execution, io, flags);
   } catch (error) {
     io.clearBar();
     if (!signal.aborted || !isToolPortError(error) || error.code !== "CANCELLED") throw error;
@@ -48,10 +49,14 @@ export async function runCall(
   }
 }
 
-async function follow(execution: Execution, io: Console, isQuiet: boolean): Promise<number> {
+async function follow(
+  execution: Execution,
+  io: Console,
+  flags: CallFlags & TargetFlags,
+): Promise<number> {
   for await (const event of execution) {
-    if (event.case === "call") return finish(io, event.value);
-    if (isQuiet) continue;
+    if (event.case === "call") return finish(io, event.value, flags);
+    if (flags.quiet === true) continue;
     if (event.case === "progress") {
       io.progress(event.value.done, event.value.total, event.value.message);
       continue;
@@ -65,7 +70,7 @@ async function follow(execution: Execution, io: Console, isQuiet: boolean): Prom
   return exitCodes.failed;
 }
 
-function finish(io: Console, call: ToolCall): number {
+function finish(io: Console, call: ToolCall, target: TargetFlags): number {
   const isOk = call.error === undefined;
   if (io.form === "json") {
     io.printJson(callJson(call));
@@ -78,15 +83,17 @@ function finish(io: Console, call: ToolCall): number {
   }
   if (!isOk) {
     const kind = errorKindName(call.errorKind);
-    io.note(`${call.name} failed: ${call.error} (${kind})${hintFor(call)}`);
+    io.note(`${call.name} failed: ${call.error} (${kind})${hintFor(call, target)}`);
   }
   return isOk ? exitCodes.ok : exitCodes.failed;
 }
 
-function hintFor({ errorKind, name }: ToolCall): string {
-  if (errorKind === ErrorKind.UNKNOWN_TOOL) return "; `toolport manifest --all` lists the tools";
+function hintFor({ errorKind, name }: ToolCall, target: TargetFlags): string {
+  if (errorKind === ErrorKind.UNKNOWN_TOOL) {
+    return `; \`${manifestCommand("--all", target)}\` lists the tools`;
+  }
   if (errorKind !== ErrorKind.INVALID_ARGUMENTS) return "";
-  return `; \`toolport manifest ${name}\` shows its arguments`;
+  return `; \`${manifestCommand(name, target)}\` shows its arguments`;
 }
 
 async function typedArguments(

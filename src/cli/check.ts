@@ -7,7 +7,8 @@ import { paint } from "./terminal.ts";
 /** Builds the set of a tools file and says what it holds. */
 export async function runCheck(file: string, io: Console): Promise<number> {
   const port = createToolPort(await loadToolsFile(file), { toolsFile: file });
-  const { tools, digest, warnings } = port.registry;
+  const { warnings } = port;
+  const { tools, digest } = port.registry;
   const names = tools.map(({ descriptor }) => descriptor.name);
   if (io.form === "json") {
     io.printJson({ ok: true, file, tools: names, digest, warnings });

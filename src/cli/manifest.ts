@@ -6,6 +6,7 @@ import type { Console } from "./console.ts";
 import { descriptorJson, serverJson } from "./descriptor-json.ts";
 import { exitCodes } from "./failure.ts";
 import { typesOf } from "./schema-types.ts";
+import { manifestCommand, type TargetFlags } from "./target.ts";
 import { paint, table } from "./terminal.ts";
 
 /** What `toolport manifest` is given. */
@@ -22,7 +23,7 @@ export async function runManifest(
   client: ToolPortClient,
   io: Console,
   names: readonly string[],
-  flags: ManifestFlags,
+  flags: ManifestFlags & TargetFlags,
 ): Promise<number> {
   const response = await client.manifest({
     includeHidden: flags.all === true || names.length > 0,
@@ -38,7 +39,7 @@ export async function runManifest(
   else io.print(overview(io, response, flags.query ?? ""));
   if (missing.length === 0) return exitCodes.ok;
   io.note(
-    `no tool is named ${missing.map((name) => JSON.stringify(name)).join(", ")}: \`toolport manifest --all\` lists them`,
+    `no tool is named ${missing.map((name) => JSON.stringify(name)).join(", ")}: \`${manifestCommand("--all", flags)}\` lists them`,
   );
   return exitCodes.failed;
 }

@@ -48,7 +48,7 @@ export async function runServe(
     log,
     toolsFile: file,
   });
-  for (const warning of port.registry.warnings) log("warn", "tool_warning", { warning });
+  for (const warning of port.warnings) log("warn", "tool_warning", { warning });
   const place = await listen(port, config);
   isListening = true;
   const { address } = place.server;
@@ -74,7 +74,7 @@ export async function servePrivately(
 ): Promise<{ readonly address: string; close(): Promise<void> }> {
   const log = createScreenLog(err, "warn");
   const port = createToolPort(definition, { log, toolsFile });
-  for (const warning of port.registry.warnings) log("warn", "tool_warning", { warning });
+  for (const warning of port.warnings) log("warn", "tool_warning", { warning });
   const folder = makePrivateFolder();
   const server = await serve(port, { address: `unix:${join(folder.path, "port.sock")}` });
   return {

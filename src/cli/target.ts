@@ -52,6 +52,19 @@ export async function withPort(
   }
 }
 
+/** The command that shows `what` of the manifest from where these flags point, to be typed as it is. */
+export function manifestCommand(what: string, { tools, address, tokenFile }: TargetFlags): string {
+  const flags = { "--tools": tools, "--address": address, "--token-file": tokenFile };
+  const words = Object.entries(flags).flatMap(([flag, value]) =>
+    value === undefined ? [] : [flag, value],
+  );
+  return ["toolport", "manifest", what, ...words].map(shellWord).join(" ");
+}
+
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 function tokenFor(flags: TargetFlags): string | undefined {
   if (flags.tokenFile !== undefined) return readTokenFile(flags.tokenFile);
   const token = process.env["TOOLPORT_TOKEN"]?.trim();

@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { statSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import { basename, extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { isToolsDefinition, type ToolsDefinition } from "../define-tools.ts";
-import { ConfigurationError } from "../errors.ts";
+import { ConfigurationError, isToolPortError } from "../errors.ts";
 import { after } from "../internal/timers.ts";
 
 const loadTimeoutMs = 60_000;
@@ -57,7 +58,9 @@ function loadFailure(path: string, file: string, error: unknown): string {
   const text = textOf(error);
   if (code === "ERR_MODULE_NOT_FOUND") {
     const missing = text.replace(/^Error: /u, "").replace(/ imported from .*$/u, "");
-    return `${path} cannot be loaded: ${missing}; install it or mend the import`;
+    const source = sourceMeantBy(missing);
+    const advice = source ? `import ${source} by its own name` : "install it or mend the import";
+    return `${path} cannot be loaded: ${missing}; ${advice}`;
   }
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
     return `${path} uses TypeScript that is more than types, which Node cannot run: ${text}`;
@@ -65,8 +68,34 @@ function loadFailure(path: string, file: string, error: unknown): string {
   if (code === "ERR_UNKNOWN_FILE_EXTENSION") {
     return `${basename(file)} is of no known kind: expected a .ts, .mts, .js or .mjs file`;
   }
+  const commonJs = error instanceof SyntaxError ? commonJsPackageOf(file) : undefined;
+  if (commonJs !== undefined && /import|export/u.test(text)) {
+    return `${path} is read as CommonJS, since ${commonJs} says so: write "type": "module" there, or name the file .mts`;
+  }
   const place = placeIn(error, file) ?? (error instanceof SyntaxError ? syntaxErrorIn(file) : "");
-  return `${path}${place} throws while it is loaded: ${text}`;
+  const verb = isOfConfiguration(error) ? ":" : " throws while it is loaded:";
+  return `${path}${place}${verb} ${text}`;
+}
+
+/** The TypeScript file that an import without an extension, or with that of JavaScript, means. */
+function sourceMeantBy(missing: string): string | undefined {
+  const imported = /^Cannot find module '(.+)'$/u.exec(missing)?.[1];
+  const stem = imported?.replace(/\.js$/u, "");
+  return stem !== undefined && existsSync(`${stem}.ts`) ? `${basename(stem)}.ts` : undefined;
+}
+
+/** The package.json that makes a file CommonJS by what it says. */
+function commonJsPackageOf(file: string): string | undefined {
+  if (![".ts", ".js"].includes(extname(file))) return undefined;
+  const found = findPackageJSON(pathToFileURL(file));
+  if (found === undefined) return undefined;
+  const { type } = JSON.parse(readFileSync(found, "utf8")) as { readonly type?: unknown };
+  return type === "commonjs" ? found : undefined;
+}
+
+/** Whether it is a complaint of this package's, by whichever copy of it. */
+function isOfConfiguration(error: unknown): boolean {
+  return isToolPortError(error) && error.code === "CONFIGURATION";
 }
 
 /** `:12` where the error says that it came from line 12 of the file. */
@@ -83,7 +112,7 @@ function placeIn(error: unknown, file: string): string | undefined {
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const message = error.message.trim().replace(/\s*\n\s*/gu, " ");
-  return error instanceof ConfigurationError ? message : `${error.name}: ${message}`;
+  return isOfConfiguration(error) ? message : `${error.name}: ${message}`;
 }
 
 /** For JavaScript the loader keeps the line of a syntax error to itself; its check tells it. */

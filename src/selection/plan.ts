@@ -188,7 +188,8 @@ function isPlainObject(value: unknown): value is Readonly<Record<string, unknown
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-function print(value: unknown): string {
+/** A value in a few words, for error texts. */
+export function print(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (value === null || typeof value !== "object") {
     return typeof value === "function" ? "a function" : String(value);

@@ -52,7 +52,10 @@ test("manifest shows a tool in full by its name, also a hidden one", async (t) =
   t.regex(shown.stdout, /secret {2}hidden/);
   const missing = await place.run(["manifest", "ecko", "-t", tools]);
   t.is(missing.code, 1);
-  t.regex(missing.stderr, /no tool is named "ecko": `toolport manifest --all` lists them/);
+  t.regex(
+    missing.stderr,
+    /no tool is named "ecko": `toolport manifest --all --tools \S+` lists them/,
+  );
 });
 
 test("manifest prints the text for a prompt within a budget", async (t) => {
@@ -127,13 +130,13 @@ test(
   failing,
   ["call", "nope"],
   1,
-  /^nope failed: unknown tool 'nope' \(UNKNOWN_TOOL\); `toolport manifest --all` lists/,
+  /^nope failed: unknown tool 'nope' \(UNKNOWN_TOOL\); `toolport manifest --all --tools \S+` lists/,
 );
 test(
   failing,
   ["call", "echo"],
   1,
-  /^echo failed: InvalidArguments: .*code.* \(INVALID_ARGUMENTS\); `toolport manifest echo` shows/,
+  /^echo failed: InvalidArguments: .*code.* \(INVALID_ARGUMENTS\); `toolport manifest echo --tools \S+` shows/,
 );
 test(failing, ["call", "echo", "code=1", "n=x"], 1, /^echo failed: .*n.*number/);
 test(

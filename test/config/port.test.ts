@@ -105,3 +105,25 @@ test("a definition doesn't change with the object it was made of", (t) => {
   t.is(definition.tools.length, 1);
   t.true(Object.isFrozen(definition));
 });
+
+test("names of palettes and intents that no tool bears are told", (t) => {
+  const port = createToolPort(
+    defineTools({
+      tools: [greet],
+      palettes: { host: ["greet", "great", "greed"], guest: ["greet"] },
+      intent: { triggerKeywords: { greet: ["hello"], leave: ["bye"] }, alwaysInclude: ["hlp"] },
+    }),
+  );
+  t.deepEqual(port.warnings, [
+    'palettes["host"] names "great", "greed", which no tool is named',
+    'intent.triggerKeywords names "leave", which no tool is named',
+    'intent.alwaysInclude names "hlp", which no tool is named',
+  ]);
+});
+
+test("palettes that are worked out are asked for nothing beforehand", (t) => {
+  const tools = [greet];
+  t.deepEqual(createToolPort(defineTools({ tools, palettes: () => ["great"] })).warnings, []);
+  const palettes = { resolve: () => ["great"] };
+  t.deepEqual(createToolPort(defineTools({ tools, palettes })).warnings, []);
+});

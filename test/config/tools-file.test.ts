@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,6 +10,9 @@ import { loadToolsFile } from "../../src/config/tools-file.ts";
 const folder = mkdtempSync(join(tmpdir(), "toolport-test-"));
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 const entry = pathToFileURL(join(import.meta.dirname, "../../src/define-tools.ts")).href;
+
+mkdirSync(join(folder, "commonjs"));
+write(join("commonjs", "package.json"), '{ "type": "commonjs" }');
 
 function write(name: string, text: string): string {
   const path = join(folder, name);
@@ -80,6 +83,23 @@ test(
   'import "./not-there.ts";',
   /cannot be loaded: Cannot find module '.*not-there\.ts'; install it or mend/,
 );
+write("beside.ts", "export const beside = 1;");
+for (const specifier of ["./beside", "./beside.js"]) {
+  test(
+    `that imports ${specifier} where beside.ts is meant`,
+    refused,
+    `imports-${specifier.length}.ts`,
+    `import ${JSON.stringify(specifier)};`,
+    /cannot be loaded: Cannot find module '.*'; import beside\.ts by its own name$/,
+  );
+}
+test(
+  "that its package makes CommonJS",
+  refused,
+  join("commonjs", "tools.ts"),
+  'import "node:fs";\nexport default 1;',
+  /tools\.ts is read as CommonJS, since .*package\.json says so: write "type": "module" there, or name the file \.mts$/,
+);
 test(
   "with an enum",
   refused,
@@ -134,7 +154,7 @@ test(
   refused,
   "option.ts",
   `import { defineTools } from ${JSON.stringify(entry)};\nexport default defineTools({ tolls: [] } as never);`,
-  /option\.ts:2 throws while it is loaded: defineTools has no option "tolls": expected any of tools,/,
+  /option\.ts:2: defineTools has no option "tolls": expected any of tools,/,
 );
 
 test("a file that does not exist and a directory are told apart", async (t) => {

@@ -246,6 +246,16 @@ for (const [title, parameters, reason] of [
   ["a reference to another place", { properties: { a: { $ref: "https://x.test/s" } } }, /x\.test/u],
   ["a keyword that is misused", { properties: { a: { type: "tex" } } }, /no valid JSON Schema/u],
   ["a cycle", cyclic(), /contains itself/u],
+  [
+    "a bare shape",
+    { text: z.string() },
+    /"text" is a schema of zod in a plain object; make the whole/u,
+  ],
+  [
+    "a library's schema among the properties",
+    { type: "object", properties: { text: z.string() } },
+    /"text" is a schema of zod in a plain object/u,
+  ],
 ] as const) {
   test(`parameters that are ${title} are refused, naming the tool and the reason`, (t) => {
     const error = t.throws(() => advertised(parameters), { instanceOf: ConfigurationError });

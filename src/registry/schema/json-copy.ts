@@ -1,4 +1,5 @@
 import type { JsonObject, JsonSchema, JsonValue } from "../../domain/json.ts";
+import { isStandardSchema } from "./standard-schema.ts";
 
 /** A deep copy that is being made; every member of it is its own. */
 export interface MutableObject {
@@ -11,8 +12,8 @@ const maxNodes = 200_000;
  * Copies an author's schema as data: own enumerable members only, what has no JSON form left out.
  * Any key is only a key, `__proto__` too.
  *
- * @throws Error in one sentence for a cycle, a value without JSON form in an array, or a schema of
- *   more than 200,000 nodes; and whatever a getter throws
+ * @throws Error in one sentence for a cycle, a value without JSON form in an array, a library's schema
+ *   inside a plain object, or a schema of more than 200,000 nodes; and whatever a getter throws
  */
 export function copyJson(value: unknown): JsonValue {
   let nodes = 0;
@@ -44,6 +45,11 @@ export function copyJson(value: unknown): JsonValue {
   function copyObject(node: object): JsonValue {
     const copied: MutableObject = {};
     for (const [key, inner] of Object.entries(node)) {
+      if (isStandardSchema(inner)) {
+        throw new Error(
+          `${JSON.stringify(key)} is a schema of ${inner["~standard"].vendor} in a plain object; make the whole of it with ${inner["~standard"].vendor}, such as z.object({ ... })`,
+        );
+      }
       const innerCopy = copy(inner);
       if (innerCopy !== undefined) setMember(copied, key, innerCopy);
     }
