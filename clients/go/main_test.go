@@ -219,6 +219,19 @@ func fakeSidecar(mode string) int {
 		<-terminated
 		return 0
 	}
+	digest, starts := "sha256:ab", countStarts(filepath.Join(filepath.Dir(socket), "starts"))
+	switch {
+	case mode == "changing" && starts > 1:
+		digest = "sha256:cd"
+	case mode == "once" && starts > 1:
+		fmt.Fprintln(os.Stderr, "the disk is full")
+		return 9
+	case mode == "stuck" && starts > 1:
+		<-terminated
+		return 0
+	}
+	// One that was killed left its socket behind.
+	_ = os.Remove(socket)
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -241,7 +254,7 @@ func fakeSidecar(mode string) int {
 	go func() {
 		fmt.Println("a tool's own noise")
 		fmt.Println(`{"level":"info"}`)
-		fmt.Printf("{\"toolport\":1,\"address\":\"unix:%s\",\"digest\":\"sha256:ab\",\"pid\":%d}\n", socket, os.Getpid())
+		fmt.Printf("{\"toolport\":1,\"address\":\"unix:%s\",\"digest\":\"%s\",\"pid\":%d}\n", socket, digest, os.Getpid())
 		// An orphan ends: nothing else ends it.
 		if _, err := io.Copy(io.Discard, os.Stdin); err == nil {
 			os.Exit(3)
@@ -258,4 +271,21 @@ func fakeSidecar(mode string) int {
 		return 1
 	}
 	return 0
+}
+
+// countStarts is how often a sidecar was started in this folder.
+func countStarts(file string) int {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := f.WriteString("."); err != nil {
+		return 0
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return int(info.Size())
 }
