@@ -1,5 +1,5 @@
 /** How many events all bodies together may send before timers and sockets get a turn. */
-const eventsATurn = 256;
+const eventsATurn = 64;
 
 /**
  * Shares the event loop out among bodies that do nothing but write: such a body awaits nothing that

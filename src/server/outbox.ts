@@ -11,6 +11,9 @@ export interface OutboxHooks {
   left(): void;
 }
 
+/** How many values may wait, be they small: each costs more on its way than it weighs. */
+const maxValues = 128;
+
 /** How much may wait for a reader before the producer is asked to pause, in bytes. */
 const defaultCapacity: number = 256 * 1024;
 
@@ -55,7 +58,7 @@ export class Outbox<T> implements AsyncIterableIterator<T, undefined> {
     }
     this.#values.push({ value, bytes });
     this.#bytes += bytes;
-    this.#isBehind ||= this.#bytes >= this.#capacity || this.#values.length >= 1024;
+    this.#isBehind ||= this.#bytes >= this.#capacity || this.#values.length >= maxValues;
     return !this.#isBehind;
   }
 
