@@ -7,6 +7,7 @@ const folders = [
   "execution",
   "isolation",
   "spill",
+  "mounts",
   "journal",
   "wire",
   "telemetry",
@@ -27,7 +28,8 @@ const arrows: readonly Arrows[] = [
   { folder: "registry", knows: [] },
   { folder: "selection", knows: [] },
   { folder: "execution", knows: ["journal"] },
-  { folder: "isolation", knows: ["registry", "execution", "config"], edge: true },
+  { folder: "isolation", knows: ["registry", "execution", "config", "mounts"], edge: true },
+  { folder: "mounts", knows: ["registry", "execution", "config"], edge: true, speaksMcp: true },
   { folder: "spill", knows: ["execution", "journal"], edge: true },
   { folder: "journal", knows: [], edge: true },
   { folder: "telemetry", knows: [] },
@@ -35,7 +37,7 @@ const arrows: readonly Arrows[] = [
   { folder: "config", knows: ["define-tools.ts"], edge: true },
   { folder: "client", knows: ["wire"], edge: true, wires: true },
   { folder: "server", knows: [...inner, "wire"], edge: true, wires: true },
-  { folder: "mcp", knows: inner, edge: true, wires: true },
+  { folder: "mcp", knows: inner, edge: true, wires: true, speaksMcp: true },
   { folder: "inspector", knows: [...inner, "wire"], edge: true, wires: true },
   {
     folder: "cli",
@@ -52,9 +54,17 @@ interface Arrows {
   readonly edge?: boolean;
   /** It may use the libraries of the wire. */
   readonly wires?: boolean;
+  /** It may use the library of the Model Context Protocol. */
+  readonly speaksMcp?: boolean;
 }
 
-function override({ folder, knows, edge = false, wires = false }: Arrows): OxlintOverride {
+function override({
+  folder,
+  knows,
+  edge = false,
+  wires = false,
+  speaksMcp = false,
+}: Arrows): OxlintOverride {
   const others = [...folders, "gen", "index.ts", "port.ts", "define-tools.ts", "serve-port.ts"]
     .filter((each) => each !== folder && !knows.includes(each))
     .map((each) => (each.endsWith(".ts") ? `${each.replace(".", "\\.")}$` : `${each}/`));
@@ -75,6 +85,12 @@ function override({ folder, knows, edge = false, wires = false }: Arrows): Oxlin
     patterns.push({
       regex: "^@(bufbuild|connectrpc|grpc)/",
       message: "The libraries of the wire belong to wire, server and client.",
+    });
+  }
+  if (!speaksMcp) {
+    patterns.push({
+      regex: "^@modelcontextprotocol/",
+      message: "The libraries of the Model Context Protocol belong to mounts and mcp.",
     });
   }
   return {
@@ -139,6 +155,11 @@ export default defineConfig({
       // A test builds its world inline.
       files: ["test/**"],
       rules: { "unicorn/consistent-function-scoping": "off" },
+    },
+    {
+      // What the Model Context Protocol's SDK calls a transport has handlers instead of events.
+      files: ["src/mounts/**"],
+      rules: { "unicorn/prefer-add-event-listener": "off" },
     },
     ...arrows.map(override),
     {

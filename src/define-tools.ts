@@ -1,5 +1,6 @@
 import { checkLimits, type Limits } from "./config/limits.ts";
 import { ConfigurationError } from "./errors.ts";
+import type { McpMount } from "./mounts/mcp.ts";
 import type { Capability } from "./registry/build-registry.ts";
 import type { SelectionConfig } from "./selection/config.ts";
 
@@ -9,8 +10,8 @@ export interface ToolsInput extends SelectionConfig {
    * The adopter's own tools, in order: what `defineTool` or `register` made, or LangChain.js tools.
    */
   readonly tools?: readonly unknown[] | undefined;
-  /** Named packages of more tools; they follow the adopter's own. */
-  readonly capabilities?: readonly Capability[] | undefined;
+  /** Named packages of more tools, and MCP servers that `mcp` mounts; they follow the adopter's own. */
+  readonly capabilities?: readonly (Capability | McpMount)[] | undefined;
   /** Whether a run may spend no more than each tool's `maxCallsPerInvocation`; default false. */
   readonly enforceBudgets?: boolean | undefined;
   /** Limits of the process; flags and `TOOLPORT_*` variables win over them. */
@@ -20,7 +21,7 @@ export interface ToolsInput extends SelectionConfig {
 /** What {@link defineTools} made: the default export of a tools file. */
 export interface ToolsDefinition {
   readonly tools: readonly unknown[];
-  readonly capabilities: readonly Capability[];
+  readonly capabilities: readonly (Capability | McpMount)[];
   readonly selection: SelectionConfig;
   readonly enforceBudgets: boolean;
   readonly limits: Partial<Limits>;
@@ -36,7 +37,8 @@ const keys: readonly string[] = [...ownKeys, ...selectionKeys];
  *
  *     export default defineTools({ tools: [search, book] });
  *
- * The tools themselves are read when the set is built, by `serve`, `check` or `createToolPort`.
+ * The tools themselves are read when the set is built, by `serve`, `check`, `createToolPort` or
+ * `openToolPort`.
  *
  * @throws ConfigurationError for an option that does not exist or is of another type
  */

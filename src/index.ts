@@ -7,7 +7,17 @@ export type { ContributedTool } from "./registry/contributed-tool.ts";
 export { narrowToolsForIntent } from "./selection/intent-routing.ts";
 export { remapToolCallIds } from "./domain/remap-tool-call-ids.ts";
 export { defineTools, type ToolsDefinition, type ToolsInput } from "./define-tools.ts";
-export { createToolPort, type ToolPort, type ToolPortOptions } from "./port.ts";
+export { createToolPort, openToolPort, type ToolPort, type ToolPortOptions } from "./port.ts";
+export {
+  type HttpMountOptions,
+  mcp,
+  type McpMount,
+  type MountOptions,
+  type MountTarget,
+  type RestartOptions,
+  type StdioMountOptions,
+} from "./mounts/mcp.ts";
+export type { MountStatus } from "./mounts/mounted-server.ts";
 export { serve, type ServePortOptions } from "./serve-port.ts";
 export type { ToolPortServer } from "./server/serve.ts";
 export type { Limits } from "./config/limits.ts";

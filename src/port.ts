@@ -8,7 +8,10 @@ import { createRuns } from "./execution/runs.ts";
 import { type Log, silent } from "./internal/log.ts";
 import { isolationFor } from "./isolation/isolation.ts";
 import type { Journal } from "./journal/journal.ts";
-import { buildRegistry, type BuiltRegistry } from "./registry/build-registry.ts";
+import { isMcpMount } from "./mounts/mcp.ts";
+import type { MountStatus } from "./mounts/mounted-server.ts";
+import { type Mounts, openMounts } from "./mounts/open-mounts.ts";
+import { buildRegistry, type BuiltRegistry, type Capability } from "./registry/build-registry.ts";
 import { createSelector, type Selector } from "./selection/selector.ts";
 import { warnOfUnknownNames } from "./selection/unknown-names.ts";
 import { createSpillFolder } from "./spill/spill-folder.ts";
@@ -44,6 +47,8 @@ export interface ToolPort {
   readonly runs: RunPort;
   readonly limits: Limits;
   readonly log: Log;
+  /** How each mounted MCP server is doing, in order; looked up anew with every call. */
+  mounts(): readonly MountStatus[];
   /** What the server says of itself. */
   readonly info: {
     readonly version: string;
@@ -54,29 +59,74 @@ export interface ToolPort {
 }
 
 /**
- * Builds the set of tools and all that runs it; `serve` puts it on a socket.
+ * Builds the set of tools and all that runs it; `serve` puts it on a socket. A set with mounted MCP
+ * servers takes its time to build: see {@link openToolPort}.
  *
- * @throws ConfigurationError for tools, palettes or stages that can't be used, naming them, and for
- *   an isolated tool without `toolsFile`
+ * @throws ConfigurationError for tools, palettes or stages that can't be used, naming them, for an
+ *   isolated tool without `toolsFile`, and for a definition with mounts
  */
 export function createToolPort(
   definition: ToolsDefinition,
   options: ToolPortOptions = {},
 ): ToolPort {
-  if (!isToolsDefinition(definition)) {
+  requireDefinition("createToolPort", definition);
+  const mounted = definition.capabilities.findIndex(isMcpMount);
+  if (mounted >= 0) {
     throw new ConfigurationError(
-      "createToolPort was given what defineTools did not make: write createToolPort(defineTools({ tools: [...] }))",
+      `capabilities[${mounted}] mounts an MCP server, which takes a while to start: write await openToolPort(...) instead of createToolPort(...)`,
     );
   }
+  return build(definition, options, undefined);
+}
+
+/**
+ * Builds a set as {@link createToolPort} does, after every MCP server that it mounts is started or
+ * reached and has listed its tools. They end with the port: `serve`'s `close` does that, and, for a
+ * port that is not served, `port.executor.drain(0)`.
+ *
+ * @throws ConfigurationError as there, and for a server that can't be mounted, naming it; no server
+ *   is left behind then
+ */
+export async function openToolPort(
+  definition: ToolsDefinition,
+  options: ToolPortOptions = {},
+): Promise<ToolPort> {
+  requireDefinition("openToolPort", definition);
+  const mounts = await openMounts(definition.capabilities, options.log ?? silent);
+  try {
+    return build(definition, options, mounts);
+  } catch (error) {
+    await mounts.close();
+    throw error;
+  }
+}
+
+function requireDefinition(what: string, definition: ToolsDefinition): void {
+  if (isToolsDefinition(definition)) return;
+  throw new ConfigurationError(
+    `${what} was given what defineTools did not make: write ${what}(defineTools({ tools: [...] }))`,
+  );
+}
+
+function build(
+  definition: ToolsDefinition,
+  options: ToolPortOptions,
+  mounts: Mounts | undefined,
+): ToolPort {
   const { journal, log = silent, toolsFile } = options;
   const limits = resolveLimits({ ...definition.limits, ...options.limits });
   const registry = buildRegistry({
     tools: definition.tools,
-    capabilities: definition.capabilities,
+    capabilities: mounts?.capabilities ?? (definition.capabilities as readonly Capability[]),
   });
   const selector = createSelector(definition.selection);
   const { maxMessageBytes, maxCallsInFlight, maxCallsQueued, continueGraceMs, maxWorkers } = limits;
-  const isolation = isolationFor(registry, { toolsFile, maxWorkers, log });
+  const isolation = isolationFor(registry, {
+    toolsFile,
+    mounted: mounts?.listings,
+    maxWorkers,
+    log,
+  });
   const spillFolder = createSpillFolder({ folder: options.resultsFolder, journal, log });
   const executor = createExecutor({
     registry,
@@ -88,7 +138,7 @@ export function createToolPort(
     isolate: isolation?.run,
     spill: (rendered, request) => spillFolder.spill(rendered, request),
     release: async () => {
-      await isolation?.close();
+      await Promise.all([isolation?.close(), mounts?.close()]);
       await spillFolder.close();
     },
     // A call's record repeats its arguments and its name: leave room for them.
@@ -102,12 +152,13 @@ export function createToolPort(
   );
   return Object.freeze({
     registry,
-    warnings: Object.freeze([...registry.warnings, ...unknown]),
+    warnings: Object.freeze([...(mounts?.warnings ?? []), ...registry.warnings, ...unknown]),
     selector,
     executor,
     runs,
     limits,
     log,
+    mounts: () => mounts?.status() ?? [],
     info: Object.freeze({ version, maxMessageBytes, maxCallsInFlight, features }),
   });
 }

@@ -1,12 +1,14 @@
 import { loadToolsFile } from "../config/tools-file.ts";
-import { createToolPort } from "../port.ts";
+import { openToolPort } from "../port.ts";
 import type { Console } from "./console.ts";
 import { exitCodes } from "./failure.ts";
 import { paint } from "./terminal.ts";
 
 /** Builds the set of a tools file and says what it holds. */
 export async function runCheck(file: string, io: Console): Promise<number> {
-  const port = createToolPort(await loadToolsFile(file), { toolsFile: file });
+  const port = await openToolPort(await loadToolsFile(file), { toolsFile: file });
+  // Mounted servers have said what they offer.
+  await port.executor.drain(0);
   const { warnings } = port;
   const { tools, digest } = port.registry;
   const names = tools.map(({ descriptor }) => descriptor.name);

@@ -5,7 +5,7 @@ import { readOrMakeTokenFile } from "../config/token.ts";
 import { loadToolsFile } from "../config/tools-file.ts";
 import type { ToolsDefinition } from "../define-tools.ts";
 import type { Log } from "../internal/log.ts";
-import { createToolPort, type ToolPort } from "../port.ts";
+import { openToolPort, type ToolPort } from "../port.ts";
 import { serve } from "../serve-port.ts";
 import type { ProcessGuard } from "../server/process-guard.ts";
 import type { ToolPortServer } from "../server/serve.ts";
@@ -40,7 +40,7 @@ export async function runServe(
   const definition = await loadToolsFile(file);
   const config = readServeConfig(flags, process.env, definition.limits);
   const journal = await openJournal(config, log);
-  const port = createToolPort(definition, {
+  const port = await openToolPort(definition, {
     limits: config.limits,
     journal,
     resultsFolder:
@@ -73,7 +73,7 @@ export async function servePrivately(
   err: Screen,
 ): Promise<{ readonly address: string; close(): Promise<void> }> {
   const log = createScreenLog(err, "warn");
-  const port = createToolPort(definition, { log, toolsFile });
+  const port = await openToolPort(definition, { log, toolsFile });
   for (const warning of port.warnings) log("warn", "tool_warning", { warning });
   const folder = makePrivateFolder();
   const server = await serve(port, { address: `unix:${join(folder.path, "port.sock")}` });

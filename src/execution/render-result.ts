@@ -72,7 +72,7 @@ export function contentPart(value: unknown): ContentPart | undefined {
 }
 
 /** The line that stands in a result's text for a part that text can't carry. */
-function placeholder(part: ContentPart): string {
+export function placeholder(part: ContentPart): string {
   const size = part.data === undefined ? part.uri : `${part.data.byteLength} bytes`;
   return `[${[part.name, part.mimeType, size].filter(Boolean).join(", ")}]`;
 }

@@ -6,6 +6,7 @@ import type { Registry, Tool } from "../domain/tool.ts";
 import { ConfigurationError } from "../errors.ts";
 import type { CallContext } from "../execution/context.ts";
 import { type Log, silent } from "../internal/log.ts";
+import type { MountListing } from "../mounts/mounted-capability.ts";
 import { IsolatedCall } from "./isolated-call.ts";
 import { Pool } from "./pool.ts";
 
@@ -13,6 +14,8 @@ import { Pool } from "./pool.ts";
 export interface IsolationOptions {
   /** The file whose default export the set was built from. */
   readonly toolsFile: string | URL;
+  /** What the mounts of that set listed, in order; left out: it has none. */
+  readonly mounted?: readonly MountListing[] | undefined;
   /** The digest of that set. */
   readonly digest: string;
   /** How many threads there may be, and so how many isolated calls at once. Default 4. */
@@ -53,6 +56,7 @@ export function createIsolation(options: IsolationOptions): Isolation {
   const path = toolsFile instanceof URL || toolsFile.startsWith("file:");
   const pool = new Pool({
     toolsFile: path ? fileURLToPath(toolsFile) : resolvePath(toolsFile),
+    mounted: options.mounted ?? [],
     digest: options.digest,
     maxWorkers: options.maxWorkers ?? 4,
     idleMs: options.idleMs ?? 30_000,

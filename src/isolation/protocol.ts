@@ -4,6 +4,7 @@ import type { ErrorCode, Started } from "../errors.ts";
 import type { AbortCause, ContextOrigin } from "../execution/context.ts";
 import type { Failure } from "../execution/describe-error.ts";
 import type { LogLevel } from "../internal/log.ts";
+import type { MountListing } from "../mounts/mounted-capability.ts";
 
 /** What a thread is started with. */
 export interface ThreadSetup {
@@ -13,6 +14,8 @@ export interface ThreadSetup {
   readonly flow: SharedArrayBuffer;
   /** The absolute path of the tools file. */
   readonly toolsFile: string;
+  /** What its mounts listed: a thread starts no servers. */
+  readonly mounted: readonly MountListing[];
   /** The digest that its set must have. */
   readonly digest: string;
 }

@@ -10,6 +10,7 @@ import type { Registry } from "../domain/tool.ts";
 import { ConfigurationError } from "../errors.ts";
 import { describeError } from "../execution/describe-error.ts";
 import { currentTool } from "../internal/current-tool.ts";
+import { withListings } from "../mounts/mounted-capability.ts";
 import { buildRegistry } from "../registry/build-registry.ts";
 import { crossEnd, crossError, crossEvent, uncrossableEnd } from "./crossing.ts";
 import { Flow } from "./flow.ts";
@@ -114,9 +115,9 @@ function guardThread({ port }: ThreadSetup): void {
   process.stdout.write = process.stderr.write.bind(process.stderr);
 }
 
-async function load({ toolsFile, digest }: ThreadSetup): Promise<Registry> {
+async function load({ toolsFile, mounted, digest }: ThreadSetup): Promise<Registry> {
   const { tools, capabilities } = await loadToolsFile(toolsFile);
-  const registry = buildRegistry({ tools, capabilities });
+  const registry = buildRegistry({ tools, capabilities: withListings(capabilities, mounted) });
   if (registry.digest === digest) return registry;
   throw new ConfigurationError(
     `${toolsFile} defines another set of tools here (${registry.digest}) than when the server started (${digest}); restart the server, or have the file define the same tools each time it is loaded`,

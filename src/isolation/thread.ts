@@ -8,6 +8,7 @@ import {
 import { describeError } from "../execution/describe-error.ts";
 import { noteBusyThread } from "../internal/busy-threads.ts";
 import { after, type Timer } from "../internal/timers.ts";
+import type { MountListing } from "../mounts/mounted-capability.ts";
 import { Flow } from "./flow.ts";
 import type { FromThread, ThreadSetup, ToThread } from "./protocol.ts";
 
@@ -26,6 +27,8 @@ const headroomMb = 4096;
 export interface ThreadOptions {
   /** The absolute path of the tools file. */
   readonly toolsFile: string;
+  /** What the mounts of the set listed, in order. */
+  readonly mounted: readonly MountListing[];
   readonly digest: string;
   /** How much memory it may use, in MiB. */
   readonly maxMemoryMb: number;
@@ -57,9 +60,9 @@ export class Thread {
   constructor(options: ThreadOptions, hooks: ThreadHooks) {
     this.#hooks = hooks;
     const { port1, port2 } = new MessageChannel();
-    const { toolsFile, digest, maxMemoryMb } = options;
+    const { toolsFile, mounted, digest, maxMemoryMb } = options;
     this.#maxBytes = maxMemoryMb * 2 ** 20;
-    const setup: ThreadSetup = { port: port2, flow: this.flow.buffer, toolsFile, digest };
+    const setup: ThreadSetup = { port: port2, flow: this.flow.buffer, toolsFile, mounted, digest };
     // The same file as a source and as a build has another extension.
     const file = new URL(`./thread-main${import.meta.url.slice(-3)}`, import.meta.url);
     this.#worker = new Worker(file, {

@@ -311,7 +311,8 @@ test.serial(
        defineTool({ name, description: name, parameters: {}, isolate: "worker", execute });
      export default defineTools({ tools: [tool("one", () => 1)] });`,
     );
-    const set = buildRegistry(await loadToolsFile(path));
+    const { tools } = await loadToolsFile(path);
+    const set = buildRegistry({ tools });
     const { executor, lines } = world(t, { toolsFile: path }, set);
     const outcome = await ask(executor, requestOf("one")).outcome();
     t.like(outcome, { ok: false, errorKind: "HOST_LOST" });
@@ -336,7 +337,8 @@ test.serial("a tools file that defines another set in a thread is not used", asy
        isolate: "worker", execute: () => 1,
      })] });`,
   );
-  const set = buildRegistry(await loadToolsFile(path));
+  const { tools } = await loadToolsFile(path);
+  const set = buildRegistry({ tools });
   const { executor } = world(t, { toolsFile: path }, set);
   t.regex(
     await resultOf(executor, "one"),

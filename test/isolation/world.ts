@@ -19,7 +19,7 @@ import definition from "./tools/tools.ts";
 export const toolsFile: string = join(import.meta.dirname, "tools", "tools.ts");
 
 /** The set that it defines. */
-export const registry: BuiltRegistry = buildRegistry(definition);
+export const registry: BuiltRegistry = buildRegistry({ tools: definition.tools });
 
 /** One line of the log. */
 export interface Line {
