@@ -1,18 +1,19 @@
 /**
- * Whether calls leave anything behind: `node bench/memory.ts [calls] [journal]`.
+ * Whether calls leave anything behind: `node bench/memory.ts [calls] [journal] [endings]`.
  *
  * Serves a tools file in a process of its own and has it end calls in every way, one way after the
  * other: with a result, with an error, out of the tool's time, cancelled, with the connection lost,
  * past the caller's deadline; each `calls` times (default 200,000), most of them on live runs of 1,000
  * calls. Prints the heap of the sidecar, after a collection of garbage, at each fifth of the way. The
  * goal is that it is flat. `journal` is what `serve --journal` takes: none by default; one in memory
- * is bounded to 16 MiB.
+ * is bounded to 16 MiB. `endings` are those to try, with commas between them.
  */
 import { RawClient, type End, type RawRun } from "./lib/raw-client.ts";
 import { startSidecar } from "./lib/sidecar.ts";
 
 const calls = Number(process.argv[2] ?? 200_000);
 const journal = process.argv[3] ?? "none";
+const wanted = process.argv[4]?.split(",");
 const callsPerRun = 1000;
 const inFlight = 100;
 const intervals = 5;
@@ -83,7 +84,7 @@ try {
   console.log(
     `heap of the sidecar in MiB, after ${calls} calls of each ending; journal: ${journal}`,
   );
-  for (const name of [...Object.keys(endings), "disconnect"]) {
+  for (const name of wanted ?? [...Object.keys(endings), "disconnect"]) {
     const start = performance.now();
     const row: Record<string, number | string> = { before: await heapMib() };
     const counts = new Map<string, number>();

@@ -219,7 +219,11 @@ and "tokenFile" where a file holds the token that is asked for.
 
 TOOLPORT_TOKEN gives the token itself; it is no flag, since other users can see
 flags. A unix socket is open to this user alone and asks for no token unless one
-is given. Limits may also stand in the tools file; flags and variables win.`;
+is given. Limits may also stand in the tools file; flags and variables win.
+
+A journal in memory lets the runs that were idle longest go where it is full; whoever
+asks for a call of theirs again is told RUN_EXPIRED. One in a file keeps every run for
+the whole retention, and takes no new calls of runs where it is full.`;
 
 const callNotes = `
 Arguments:

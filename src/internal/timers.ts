@@ -13,7 +13,8 @@ export interface Timer {
  */
 export function after(ms: number, run: () => void): Timer {
   const due = performance.now() + ms;
-  let handle = setTimeout(check, Math.min(Math.ceil(ms), longest));
+  // A wait that has passed already is none; Node warns of a negative one.
+  let handle = setTimeout(check, Math.min(Math.max(Math.ceil(ms), 0), longest));
   function check(): void {
     const left = due - performance.now();
     if (left <= 0) run();
