@@ -241,3 +241,32 @@ test("many slow readers together keep a bounded backlog", async (t) => {
   while (!after.end_) after.ticket.resume();
   t.like(await after.outcome(), { result: "done" });
 });
+
+test("content over the limit is spilled or refused, whether or not text could come in chunks", async (t) => {
+  const spilled: number[] = [];
+  const executor = executorOf(
+    {
+      spills: { execute: () => Buffer.alloc(2000), limits: { largeResults: "spill" } },
+      refuses: { execute: () => Buffer.alloc(2000) },
+    },
+    {
+      maxResultBytes: 1000,
+      maxChunkedBytes: 10_000,
+      spill: async ({ content }) => {
+        spilled.push(content.length);
+        return { result: "spilled", structuredJson: undefined, content: [] };
+      },
+    },
+  );
+  for (const acceptChunks of [true, false]) {
+    t.like(await ask(executor, requestOf("spills", { acceptChunks })).outcome(), {
+      result: "spilled",
+    });
+    const refused = await ask(executor, requestOf("refuses", { acceptChunks })).outcome();
+    t.regex(
+      refused.ok ? "" : refused.error,
+      /^ResultTooLarge: .* 20\d\d bytes, 1000 are allowed$/u,
+    );
+  }
+  t.deepEqual(spilled, [1, 1]);
+});
