@@ -218,7 +218,7 @@ func guideRuns(ctx context.Context, client *toolport.Client) error {
 func guideLosses(ctx context.Context, tools string, killSidecar func(pid int)) error {
 	sidecar, err := toolport.Spawn(ctx, tools,
 		toolport.WithRestart(3),
-		toolport.WithRetry(30*time.Second))
+		toolport.WithRetry(time.Minute))
 	if err != nil {
 		return err
 	}
