@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -73,6 +74,36 @@ def port(server: ScriptedServer, socket: str) -> Iterator[ToolPort]:
 async def aport(server: ScriptedServer, socket: str) -> AsyncIterator[AsyncToolPort]:
     async with AsyncToolPort(socket) as port:
         yield port
+
+
+OpenRun = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+@asynccontextmanager
+async def run_of(client: Client, run_id: str, **options: Any) -> AsyncIterator[Client]:
+    """A live run of either client."""
+    if isinstance(client, SyncClient):
+        run = client.port.run(run_id, **options)
+        await asyncio.to_thread(run.__enter__)
+        try:
+            yield SyncClient(run)
+        except BaseException as error:
+            await asyncio.to_thread(run.__exit__, type(error), error, None)
+            raise
+        await asyncio.to_thread(run.__exit__, None, None, None)
+    elif isinstance(client, AioClient):
+        async with client.port.run(run_id, **options) as arun:
+            yield AioClient(arun)
+
+
+@pytest.fixture
+def open_run(client: Client) -> OpenRun:
+    """Opens runs of both clients."""
+
+    def opens(run_id: str = "run-7", **options: Any) -> AbstractAsyncContextManager[Client]:
+        return run_of(client, run_id, **options)
+
+    return opens
 
 
 @pytest.fixture(params=["sync", "async"])

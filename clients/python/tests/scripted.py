@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 from google.protobuf import any_pb2, duration_pb2
 from google.rpc import error_details_pb2, status_pb2
+from scripted_run import RunCallContext, RunStream
 
 from toolport.v1 import selection_pb2, tool_pb2, tool_port_service_pb2_grpc
 from toolport.v1 import tool_port_service_pb2 as pb
@@ -26,6 +27,10 @@ class ScriptedServer(tool_port_service_pb2_grpc.ToolPortServiceServicer):
         self.requests: list[Any] = []
         self.metadata: list[dict[str, str | bytes]] = []
         self.authorities: list[str] = []
+        self.runs: list[RunStream] = []
+        self.opened = pb.RunOpened(
+            digest="sha256:1", server=pb.ServerInfo(max_message_bytes=64 << 20)
+        )
         self.started = threading.Event()
         self.aborted = threading.Event()
         self.manifest = pb.ManifestResponse()
@@ -83,6 +88,13 @@ class ScriptedServer(tool_port_service_pb2_grpc.ToolPortServiceServicer):
         self._note(request, context)
         return self.selection
 
+    def Run(
+        self, requests: Iterator[pb.RunRequest], context: grpc.ServicerContext
+    ) -> Iterator[pb.RunResponse]:
+        stream = RunStream(self, requests, context)
+        self.runs.append(stream)
+        yield from stream.responses()
+
     def _note(self, request: Any, context: grpc.ServicerContext) -> None:
         self.requests.append(request)
         self.metadata.append(dict(context.invocation_metadata()))
@@ -92,10 +104,12 @@ class ScriptedServer(tool_port_service_pb2_grpc.ToolPortServiceServicer):
     ) -> Iterator[pb.ExecuteResponse]:
         """Reports progress once and then waits for its cancellation."""
         # Not after the wait: a call that ends in the midst of the yield is not taken up again.
+        over = threading.Event()
         context.add_callback(self.aborted.set)
+        context.add_callback(over.set)
         self.started.set()
         yield pb.ExecuteResponse(progress=pb.ToolProgress(done=1, total=2, message="half-way"))
-        self.aborted.wait(20)
+        over.wait(20)
 
 
 def echo(request: pb.ExecuteRequest, context: grpc.ServicerContext) -> Iterator[pb.ExecuteResponse]:
@@ -168,6 +182,8 @@ def faults(
                 )
                 details.append(_any(error_details_pb2.RetryInfo(retry_delay=delay)))
             status = status_pb2.Status(code=code.value[0], message=message, details=details)
+            if isinstance(context, RunCallContext):
+                context.fail(status)
             context.set_trailing_metadata(
                 (("grpc-status-details-bin", status.SerializeToString()),)
             )
