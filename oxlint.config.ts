@@ -3,6 +3,7 @@ import { defineConfig, type OxlintOverride } from "oxlint";
 /** Everything that a folder of src/ may be forbidden to import from. */
 const folders = [
   "registry",
+  "functions",
   "selection",
   "execution",
   "isolation",
@@ -26,6 +27,7 @@ const arrows: readonly Arrows[] = [
   { folder: "domain", knows: [] },
   { folder: "internal", knows: [] },
   { folder: "registry", knows: [] },
+  { folder: "functions", knows: ["registry", "define-tools.ts"], edge: true },
   { folder: "selection", knows: [] },
   { folder: "execution", knows: ["journal"] },
   { folder: "isolation", knows: ["registry", "execution", "config", "mounts"], edge: true },
@@ -34,7 +36,7 @@ const arrows: readonly Arrows[] = [
   { folder: "journal", knows: [], edge: true },
   { folder: "telemetry", knows: [] },
   { folder: "wire", knows: ["gen"], wires: true },
-  { folder: "config", knows: ["define-tools.ts"], edge: true },
+  { folder: "config", knows: ["functions", "define-tools.ts"], edge: true },
   { folder: "client", knows: ["wire"], edge: true, wires: true },
   { folder: "server", knows: [...inner, "wire"], edge: true, wires: true },
   { folder: "mcp", knows: inner, edge: true, wires: true, speaksMcp: true },

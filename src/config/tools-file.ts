@@ -13,19 +13,32 @@ const hint = "export default defineTools({ tools: [...] })";
 
 /**
  * Loads a tools file and returns its default export. TypeScript is run as it is, its types stripped;
- * the file runs with all the rights of this process.
+ * the file runs with all the rights of this process. Plain functions among its tools are described:
+ * by the schema file beside it where that is fresh, else by their source.
  *
  * @param path relative to the working directory, or absolute
  * @throws ConfigurationError in one sentence: no such file, one that throws while it is loaded (with
  *   the line of the file), one without a default export, or one whose default export is not made by
- *   `defineTools`
+ *   `defineTools`; or where plain functions can't be described without a compiler
  */
 export async function loadToolsFile(path: string): Promise<ToolsDefinition> {
+  const { definition } = await loadTools(path);
+  return definition;
+}
+
+/** The same, with how its plain functions were described. */
+export async function loadTools(
+  path: string,
+  options: DescribeOptions = {},
+): Promise<{ readonly definition: ToolsDefinition; readonly functions: FunctionsReport }> {
   const file = resolve(path);
   requireFile(path, file);
   const module = await importFile(path, file);
   const exported = module["default"];
-  if (isToolsDefinition(exported)) return exported;
+  if (isToolsDefinition(exported)) {
+    const loaded = { file, definition: exported, namespace: module };
+    return { definition: exported, functions: await describeFunctions(loaded, options) };
+  }
   throw new ConfigurationError(`${path} ${describeExport(module)}: write \`${hint}\``);
 }
 

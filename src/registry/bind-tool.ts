@@ -11,7 +11,7 @@ import {
 } from "./langchain-tool.ts";
 import { type ArgumentSchema, readOutput, readParameters } from "./schema/argument-schema.ts";
 import { read } from "./tool-face.ts";
-import { describeFunction, isClass, show } from "./show.ts";
+import { describeFunction, isBound, isClass, show } from "./show.ts";
 
 /** A tool of any form, read: what it takes and how it runs. */
 export interface BoundTool {
@@ -54,16 +54,13 @@ export function describeNonTool(value: unknown): string {
   if (typeof value === "function" && !isClass(value) && !isBound(value)) {
     const name = value.name === "" ? "fn" : value.name;
     return (
-      `${describeFunction(value)} has no name, description and parameters to offer: wrap it with ` +
+      `${describeFunction(value)} has not been read: a plain function is read from its source when ` +
+      "loadToolsFile, or a command, loads the tools file that offers it; or wrap it with " +
       `defineTool({ name: ${JSON.stringify(name)}, description: "...", parameters: z.object({ ... }), execute: ${name} })`
     );
   }
   const hint = typeof read(value, "execute") === "function" ? ": pass it to defineTool" : "";
   return `${show(value)} is neither what defineTool made nor a LangChain.js tool${hint}`;
-}
-
-function isBound(value: { readonly name: string }): boolean {
-  return value.name.startsWith("bound ");
 }
 
 function readSafely(parameters: unknown): ArgumentSchema {

@@ -7,6 +7,8 @@ import { pythonRepr } from "../internal/python-text.ts";
 import { type BoundTool, bindTool, describeNonTool, isRuntimeTool } from "./bind-tool.ts";
 import { bindContributedTool } from "./contributed-tool.ts";
 import { makeDescriptor } from "./describe-tool.ts";
+import { toolOfFunction } from "./plain-function.ts";
+import type { DefinedTool } from "./define-tool.ts";
 import { isRegisteredTool, type RegistrationOptions } from "./register.ts";
 import { show } from "./show.ts";
 import { faceOf, read } from "./tool-face.ts";
@@ -100,7 +102,8 @@ interface ReadTool {
 }
 
 function readAdopted(given: unknown, index: number): ReadTool {
-  const { source, registration } = unwrap(given);
+  const { source: named, registration } = unwrap(given);
+  const source = readFunction(named, index) ?? named;
   if (!isRuntimeTool(source)) {
     throw new ConfigurationError(`tools[${index}] is not a tool: ${describeNonTool(source)}`);
   }
@@ -112,6 +115,16 @@ function readAdopted(given: unknown, index: number): ReadTool {
       `tools[${index}], the tool ${pythonRepr(name)}, can't be served: ${reasonOf(error)}`,
       { cause: error },
     );
+  }
+}
+
+function readFunction(given: unknown, index: number): DefinedTool | undefined {
+  try {
+    return toolOfFunction(given);
+  } catch (error) {
+    throw new ConfigurationError(`tools[${index}] is not a tool: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -127,7 +140,8 @@ function readContributed(offered: unknown, index: number, capability: string): R
       throw new ConfigurationError(`${who} is not a tool: ${cause.message}`, { cause });
     }
     const name = readName("it", bound.name);
-    return assemble({ source, bound, name, capability, registration });
+    const own = typeof source === "function" ? bound : source;
+    return assemble({ source: own, bound, name, capability, registration });
   } catch (error) {
     if (error instanceof ConfigurationError && error.message.startsWith(who)) throw error;
     throw new ConfigurationError(`${who} can't be served: ${reasonOf(error)}`, { cause: error });

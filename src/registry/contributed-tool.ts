@@ -3,6 +3,7 @@ import { ConfigurationError } from "../errors.ts";
 import { pythonRepr } from "../internal/python-text.ts";
 import { isRuntimeTool } from "./bind-tool.ts";
 import { type DefinedTool, isDefinedTool, makeTool } from "./define-tool.ts";
+import { toolOfFunction } from "./plain-function.ts";
 import { readParameters } from "./schema/argument-schema.ts";
 import { isObject, objectMember } from "./schema/json-copy.ts";
 import { show } from "./show.ts";
@@ -26,14 +27,15 @@ export interface ContributedTool extends ToolTraits {
 export type ContributedBody = (args: never, ctx: ToolContext) => unknown;
 
 /**
- * Makes a tool of what a capability offers. What is a tool already, or has nothing to execute, is
- * returned as it is.
+ * Makes a tool of what a capability offers: of a plain function that is described, or of a
+ * description. What is a tool already, or has nothing to execute, is returned as it is.
  *
  * @throws ConfigurationError in one sentence, where a description is incomplete or declares other
  *   parameters than its body takes
  */
 export function bindContributedTool(offered: unknown): unknown {
-  if (isRuntimeTool(offered) || !isObject(offered)) return offered;
+  if (isRuntimeTool(offered)) return offered;
+  if (!isObject(offered)) return toolOfFunction(offered) ?? offered;
   const { execute } = offered as unknown as Partial<ContributedTool>;
   if (typeof execute !== "function" && !isDefinedTool(execute)) return offered;
   const { name, description, parameters, output } = offered as unknown as ContributedTool;

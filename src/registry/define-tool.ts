@@ -101,7 +101,8 @@ export function isDefinedTool(value: unknown): value is DefinedTool {
   return typeof value === "object" && value !== null && Object.hasOwn(value, toolBrand);
 }
 
-function withDefaults(stated: StatedTraits): StatedTraits {
+/** What a tool is where its author does not say otherwise. */
+export function withDefaults(stated: StatedTraits): StatedTraits {
   return Object.freeze({
     visibility: "visible",
     scope: "public",

@@ -35,3 +35,8 @@ export function describeFunction(value: { readonly name?: unknown }): string {
 export function isClass(value: unknown): boolean {
   return typeof value === "function" && /^class\b/u.test(Function.prototype.toString.call(value));
 }
+
+/** Whether a function is what `bind` made of another. */
+export function isBound(value: unknown): boolean {
+  return typeof value === "function" && value.name.startsWith("bound ");
+}

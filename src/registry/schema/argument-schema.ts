@@ -4,6 +4,7 @@ import { ConfigurationError } from "../../errors.ts";
 import { show } from "../show.ts";
 import { checkWith, type LibraryCheck } from "./check.ts";
 import { type Compilation, compile } from "./compile.ts";
+import { isDerivedParameters, readDerived } from "./derived-schema.ts";
 import { copyJson, deepFreeze, isObject, listMember, member, resolvePointer } from "./json-copy.ts";
 import { optionsOf } from "./library-options.ts";
 import { describeInput, withoutMarks } from "./library-schema.ts";
@@ -27,6 +28,10 @@ export interface ArgumentSchema {
  */
 export function readParameters(parameters: unknown): ArgumentSchema {
   if (parameters === undefined || parameters === null) return fromJsonSchema({});
+  if (isDerivedParameters(parameters)) {
+    const { schema, check } = readDerived(parameters.schema);
+    return { schema, isOpen: isCatchAll(schema), check, warnings: parameters.warnings };
+  }
   if (isZod3Schema(parameters)) {
     return fromLibrary(describeZod3(parameters), (value) => parseWithZod3(parameters, value));
   }
