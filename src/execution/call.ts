@@ -174,23 +174,16 @@ export class Call {
     this.#attempt = attempt;
     this.#isSettled = false;
     this.#startedAt = performance.now();
-    const { timeoutMs, maxTimeoutMs } = tool.limits;
-    this.#limit = new TimeLimit(
-      {
-        requestMs: this.request.timeoutMs,
-        toolMs: timeoutMs ?? undefined,
-        capMs: maxTimeoutMs ?? undefined,
-      },
-      this.#startedAt,
-      (allowedMs) => this.#stopBody("timeout", timedOut(this.request.name, allowedMs)),
-    );
     const room = () => this.#room();
     const emit = (event: CallEvent) => this.#emit(event);
     const context = new CallContext(this.request, principal, attempt, run, this.#signal, {
       emit,
       room,
+      began: () => this.#watchTime(tool),
     });
     const isolate = tool.limits.isolate === "worker" ? this.#settings.isolate : undefined;
+    // An isolated body begins when a thread has taken it, which may have to start first.
+    if (!isolate) this.#watchTime(tool);
     const body = runBody(
       () =>
         runInTool(tool.descriptor.name, () =>
@@ -204,6 +197,23 @@ export class Call {
     );
     this.#body = body;
     if (this.#signal.cause) body.stop();
+  }
+
+  /** The body begins: from here its time counts. */
+  #watchTime(tool: Tool): void {
+    if (this.#state !== "running") return;
+    this.#startedAt = performance.now();
+    const { timeoutMs, maxTimeoutMs } = tool.limits;
+    this.#limit?.stop();
+    this.#limit = new TimeLimit(
+      {
+        requestMs: this.request.timeoutMs,
+        toolMs: timeoutMs ?? undefined,
+        capMs: maxTimeoutMs ?? undefined,
+      },
+      this.#startedAt,
+      (allowedMs) => this.#stopBody("timeout", timedOut(this.request.name, allowedMs)),
+    );
   }
 
   /** Ends the call for everybody: the server is shutting down. */

@@ -62,6 +62,8 @@ function reason(cause: AbortCause): DOMException {
 export interface ContextHooks {
   emit(event: CallEvent): void;
   room(): Promise<void> | undefined;
+  /** The body begins, where that is later than the making of its context. */
+  began?(): void;
 }
 
 /** What the same context can be made of in another thread: plain data. */
@@ -138,6 +140,11 @@ export class CallContext implements ToolContext {
   /** @internal Why the signal fired; undefined until it does. */
   get abortCause(): AbortCause | undefined {
     return this.#signal.cause;
+  }
+
+  /** @internal The body begins elsewhere: its time limit counts from here. */
+  began(): void {
+    this.#hooks.began?.();
   }
 
   /** @internal Sends an event as it is; the promise resolves when there is room for more. */

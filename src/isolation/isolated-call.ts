@@ -66,6 +66,8 @@ export class IsolatedCall {
     if (message.kind === "event") {
       this.#thread?.flow.receive(message.weight);
       if (message.seq === this.#seq && !this.#isSettled) this.#emit(message);
+    } else if (message.kind === "began") {
+      if (message.seq === this.#seq && !this.#isSettled) this.#context.began();
     } else if (message.kind === "ask") {
       if (message.seq === this.#seq) void this.#ask(message);
     } else if (message.kind === "settled") {

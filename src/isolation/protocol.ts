@@ -62,6 +62,8 @@ export type FromThread =
       readonly name: string;
       readonly payloadJson: string;
     }
+  /** The thread has taken the call, and the body begins. */
+  | { readonly kind: "began"; readonly seq: number }
   /** The body has ended, and nothing of the call comes after. */
   | { readonly kind: "settled"; readonly seq: number; readonly end: CrossedEnd }
   | {

@@ -59,6 +59,7 @@ class ThreadServer {
     const tool = this.#registry.get(name);
     // Of the same digest, so the tool is there.
     if (!tool || !this.#flow.claim(seq)) return;
+    this.#say({ kind: "began", seq });
     const call = new ThreadCall(message, tool, {
       outlet: this.#outlet,
       ask: (question, asked, payloadJson) => {

@@ -35,6 +35,15 @@ test.serial(
   },
 );
 
+test.serial(
+  "a time limit counts from the body's begin, not from the start of its thread",
+  async (t) => {
+    const { executor } = world(t);
+    const outcome = await ask(executor, requestOf("words", { timeoutMs: 100 })).outcome();
+    t.like(outcome, { ok: true, result: "a line\nand another" });
+  },
+);
+
 test.serial("a thread that nobody needs for a while ends", async (t) => {
   const { executor, isolation } = world(t, { idleMs: 1 });
   t.is(await resultOf(executor, "words"), "a line\nand another");
