@@ -6,6 +6,11 @@ import { pathToFileURL } from "node:url";
 
 import { isToolsDefinition, type ToolsDefinition } from "../define-tools.ts";
 import { ConfigurationError, isToolPortError } from "../errors.ts";
+import {
+  describeFunctions,
+  type DescribeOptions,
+  type FunctionsReport,
+} from "../functions/describe-functions.ts";
 import { after } from "../internal/timers.ts";
 
 const loadTimeoutMs = 60_000;

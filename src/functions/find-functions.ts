@@ -1,6 +1,7 @@
 import type { ToolsDefinition } from "../define-tools.ts";
 import type { PlainFunction } from "../registry/plain-function.ts";
 import { isRegisteredTool } from "../registry/register.ts";
+import { read } from "../registry/tool-face.ts";
 import { isBound, isClass } from "../registry/show.ts";
 
 /** The plain functions that a definition offers as tools, each once. */
@@ -8,7 +9,7 @@ export function plainFunctionsOf({
   tools,
   capabilities,
 }: ToolsDefinition): readonly PlainFunction[] {
-  const offered = [...tools, ...capabilities.flatMap((one) => listOf(one.tools))];
+  const offered = [...tools, ...capabilities.flatMap(toolsOf)];
   return [...new Set(offered.map(unwrapped).filter(isPlainFunction))];
 }
 
@@ -32,7 +33,8 @@ function unwrapped(offered: unknown): unknown {
   return isRegisteredTool(offered) ? unwrapped(offered.tool) : offered;
 }
 
-/** What a capability holds is checked when the set is built. */
-function listOf(tools: unknown): readonly unknown[] {
+/** What a capability holds is checked when the set is built; a mounted server's has no functions. */
+function toolsOf(capability: unknown): readonly unknown[] {
+  const tools = read(capability, "tools");
   return Array.isArray(tools) ? tools : [];
 }
