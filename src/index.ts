@@ -7,6 +7,7 @@ export type { ContributedTool } from "./registry/contributed-tool.ts";
 export { narrowToolsForIntent } from "./selection/intent-routing.ts";
 export { remapToolCallIds } from "./domain/remap-tool-call-ids.ts";
 export { defineTools, type ToolsDefinition, type ToolsInput } from "./define-tools.ts";
+export { loadToolsFile } from "./config/tools-file.ts";
 export { createToolPort, openToolPort, type ToolPort, type ToolPortOptions } from "./port.ts";
 export {
   type HttpMountOptions,

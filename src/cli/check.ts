@@ -1,4 +1,5 @@
-import { loadToolsFile } from "../config/tools-file.ts";
+import { loadTools } from "../config/tools-file.ts";
+import type { FunctionsReport } from "../functions/describe-functions.ts";
 import { openToolPort } from "../port.ts";
 import type { Console } from "./console.ts";
 import { exitCodes } from "./failure.ts";
@@ -6,14 +7,16 @@ import { paint } from "./terminal.ts";
 
 /** Builds the set of a tools file and says what it holds. */
 export async function runCheck(file: string, io: Console): Promise<number> {
-  const port = await openToolPort(await loadToolsFile(file), { toolsFile: file });
+  const { definition, functions } = await loadTools(file);
+  const port = await openToolPort(definition, { toolsFile: file });
   // Mounted servers have said what they offer.
   await port.executor.drain(0);
   const { warnings } = port;
   const { tools, digest } = port.registry;
   const names = tools.map(({ descriptor }) => descriptor.name);
   if (io.form === "json") {
-    io.printJson({ ok: true, file, tools: names, digest, warnings });
+    const schemas = schemaStateOf(functions);
+    io.printJson({ ok: true, file, tools: names, digest, warnings, schemas });
     return exitCodes.ok;
   }
   for (const warning of warnings) io.note(`${paint(io.err, "yellow", "warning")}: ${warning}`);
@@ -24,4 +27,11 @@ export async function runCheck(file: string, io: Console): Promise<number> {
       `${names.map((name) => `  ${name}\n`).join("")}${paint(io.out, "dim", digest)}\n`,
   );
   return exitCodes.ok;
+}
+
+/** How the schema file of its plain functions is; null where it offers none. */
+function schemaStateOf({ from, stale }: FunctionsReport): "fresh" | "stale" | "none" | null {
+  if (from === "nowhere") return null;
+  if (from === "schema-file") return "fresh";
+  return stale === undefined ? "none" : "stale";
 }

@@ -11,6 +11,7 @@ import { exitCodes, failureOf } from "./failure.ts";
 import { addJournalCommands } from "./journal-commands.ts";
 import { type ManifestFlags, runManifest } from "./manifest.ts";
 import { formOf, optionOf, type OutputFlags, outputOption, wholeNumber } from "./options.ts";
+import { runSchema, type SchemaFlags } from "./schema.ts";
 import { type SelectFlags, runSelect } from "./select.ts";
 import { type CommandProcess, runServe } from "./serve.ts";
 import { Signals } from "./signals.ts";
@@ -91,6 +92,20 @@ function buildProgram(own: CommandProcess, done: (exitCode: number) => void): Co
     .option("--json", "the same as --output json")
     .action(async (file: string, flags: OutputFlags) => {
       done(await runCheck(file, consoleFor(flags)));
+    });
+
+  program
+    .command("schema")
+    .summary("write what plain functions were read as beside a tools file")
+    .description(
+      "Reads the plain functions of FILE from their source and writes FILE.schema.json, which is then used while the source stays the same: a set starts faster, and without a compiler.",
+    )
+    .argument("<file>", "the tools file, such as tools.ts")
+    .option("--check", "write nothing; fail where the file is missing or stale")
+    .addOption(outputOption())
+    .option("--json", "the same as --output json")
+    .action(async (file: string, flags: SchemaFlags & OutputFlags) => {
+      done(await runSchema(file, flags, consoleFor(flags)));
     });
 
   withTarget(program.command("manifest"))
