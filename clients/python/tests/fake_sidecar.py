@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import NoReturn
 
 from scripted import ScriptedServer
@@ -33,7 +34,12 @@ def main() -> int:
     else:
         signal.signal(signal.SIGTERM, lambda *_: ended.set())
     server = ScriptedServer()
-    ready: dict[str, object] = {"toolport": 1, "address": address, "digest": "sha256:ab"}
+    digest = os.environ.get("FAKE_DIGEST_FILE")
+    ready: dict[str, object] = {
+        "toolport": 1,
+        "address": address,
+        "digest": "sha256:ab" if digest is None else Path(digest).read_text(),
+    }
     if address.startswith("unix:"):
         server.serve(address)
     else:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -17,12 +19,17 @@ from conftest import AioClient, Client, SyncClient
 
 from toolport import (
     AsyncToolPort,
+    CallCancelled,
+    CallRequest,
     DigestMismatch,
     ErrorKind,
     Progress,
+    Retry,
     Sidecar,
     SidecarError,
     ToolPort,
+    ToolPortError,
+    host_call,
 )
 
 TOOLS = Path(__file__).with_name("tools.ts")
@@ -195,3 +202,132 @@ def test_the_example_kernel_comes_to_its_end() -> None:
     ):
         assert part in done.stdout
     assert "Otter: moored" not in done.stdout
+
+
+async def test_a_run_aware_tool_asks_the_kernel(sidecar: Sidecar) -> None:
+    async def approve(payload: Any) -> Any:
+        return {"seats": payload["seats"], "by": host_call().call_id}
+
+    async with sidecar.aport() as aport, aport.run("asks", hosts={"approve": approve}) as arun:
+        first, second = await arun.gather(
+            CallRequest("ask", {"seats": 2}, call_id="a"),
+            CallRequest("ask", {"seats": 3}, call_id="b"),
+        )
+    assert first.value == {"answer": {"seats": 2, "by": "a"}}
+    assert second.value == {"answer": {"seats": 3, "by": "b"}}
+    with sidecar.port() as port, port.run("asks again", hosts={"approve": lambda p: 1}) as run:
+        assert run.execute("ask").value == {"answer": 1}
+    with sidecar.port() as port, pytest.raises(ToolPortError) as raised:
+        port.execute("ask")
+    assert raised.value.reason == "RUN_REQUIRED"
+
+
+async def test_leaving_a_run_aborts_its_tools(sidecar: Sidecar) -> None:
+    async with sidecar.aport() as aport:
+        with pytest.raises(KeyError):
+            async with aport.run("left", on_disconnect="continue") as arun:
+                async with arun.stream("wait", call_id="left-1") as events:
+                    await anext(aiter(events))
+                    kept = asyncio.ensure_future(arun.execute("wait", call_id="left-2"))
+                    async with arun.stream("wait", call_id="left-3") as more:
+                        await anext(aiter(more))
+                    raise KeyError
+        assert isinstance((await asyncio.gather(kept, return_exceptions=True))[0], CallCancelled)
+        with sidecar.port() as port:
+            for call_id in ("left-1", "left-3"):
+                wait_until(lambda id=call_id: id in port.execute("seen").value["aborted"])  # type: ignore[misc]
+
+
+async def test_all_that_a_tool_says_arrives_where_it_is_read(sidecar: Sidecar) -> None:
+    async with sidecar.aport() as aport, aport.run("counts") as arun:
+        said = [event.value async for event in arun.stream("count", {"limit": 3000})]
+    assert said == [*range(3000), 2999]
+
+
+def restarting(tmp_path: Path, **options: Any) -> Sidecar:
+    return Sidecar.spawn(TOOLS, restart="on-failure", cwd=tmp_path, **options)
+
+
+def kill(sidecar: Sidecar) -> None:
+    os.kill(sidecar.pid, signal.SIGKILL)
+
+
+def test_after_a_kill_the_same_call_id_gets_its_recorded_outcome(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    with restarting(tmp_path) as sidecar, sidecar.port(retry=Retry()) as port:
+        ask = {"name": "mark", "arguments": {"file": str(ran)}, "call_id": "c", "run_id": "r"}
+        first = port.execute(**ask)
+        kill(sidecar)
+        again = port.execute(**ask)
+
+        assert (first.replayed, again.replayed) == (False, True)
+        assert (again.text, again.duration_ms) == (first.text, first.duration_ms)
+        assert ran.read_text() == "ran\n"
+
+
+def test_a_call_that_a_kill_took_is_never_started_twice(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    with restarting(tmp_path) as sidecar, sidecar.port() as port:
+        with pytest.raises(SidecarError, match="SIGKILL") as raised:
+            killed = threading.Thread(target=lambda: (wait_until(ran.exists), kill(sidecar)))
+            killed.start()
+            port.execute("mark", {"file": str(ran), "after": "/nowhere"}, call_id="c", run_id="r")
+        killed.join()
+        assert raised.value.started == "unknown"
+        again = port.execute(
+            "mark",
+            {"file": str(ran), "after": "/nowhere"},
+            call_id="c",
+            run_id="r",
+            retry=Retry(),
+        )
+        assert again.error_kind is ErrorKind.INDETERMINATE
+        assert ran.read_text() == "ran\n"
+
+
+async def test_a_run_outlives_its_sidecar_and_gets_what_was_recorded(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    async with restarting(tmp_path) as sidecar, sidecar.aport(retry=Retry()) as aport:
+        async with aport.run("r", reconnect=30) as run:
+            first = await run.execute("mark", {"file": str(ran)}, call_id="c")
+            digest = run.digest
+            kill(sidecar)
+            again = await run.execute("mark", {"file": str(ran)}, call_id="c")
+            assert (first.ok, again.replayed, run.digest) == (True, True, digest)
+    assert ran.read_text() == "ran\n"
+
+
+LOST_KERNEL = """
+import sys
+from toolport import ToolPort
+address, file, after = sys.argv[1:]
+with ToolPort(address) as port, port.run("joined", on_disconnect="continue") as run:
+    run.execute("mark", {"file": file, "after": after}, call_id="c")
+"""
+
+
+def test_a_call_of_a_kernel_that_was_killed_is_joined(sidecar: Sidecar, tmp_path: Path) -> None:
+    ran, go_on = tmp_path / "ran", tmp_path / "go"
+    kernel = subprocess.Popen(
+        [sys.executable, "-c", LOST_KERNEL, sidecar.address, str(ran), str(go_on)]
+    )
+    wait_until(ran.exists)
+    kernel.kill()
+    kernel.wait()
+    with sidecar.port() as port, port.run("joined") as run:
+        arguments = {"file": str(ran), "after": str(go_on)}
+        with run.stream("mark", arguments, call_id="c") as events:
+            time.sleep(0.1)
+            go_on.touch()
+            assert events.result().text == "marked"
+    assert ran.read_text() == "ran\n"
+
+
+def test_the_death_of_a_sidecar_ends_its_runs_with_how() -> None:
+    with Sidecar.spawn(TOOLS) as sidecar, sidecar.port() as port:
+        with pytest.raises(SidecarError, match="SIGKILL"):
+            with port.run("r") as run, run.stream("wait") as events:
+                told = iter(events)
+                next(told)
+                kill(sidecar)
+                next(told)

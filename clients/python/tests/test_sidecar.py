@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from toolport import Sidecar, SidecarError, Unavailable
+from toolport import Retry, Sidecar, SidecarError, Unavailable
 
 FAKE = [sys.executable, str(Path(__file__).with_name("fake_sidecar.py"))]
 
@@ -163,6 +163,101 @@ async def test_its_death_is_told_by_the_async_client_too(tools: Path) -> None:
     async with spawn(tools) as sidecar, sidecar.aport() as port:
         with pytest.raises(SidecarError, match=r"(?s)code 134.*out of memory"):
             await port.execute("die")
+
+
+def restarting(tools: Path, manner: str = "", **options: Any) -> Sidecar:
+    return spawn(tools, manner, restart="on-failure", **options)
+
+
+def test_one_that_dies_is_started_again_where_it_was(tools: Path) -> None:
+    with restarting(tools) as sidecar, sidecar.port(retry=Retry()) as port:
+        address, first = sidecar.address, sidecar.pid
+        with pytest.raises(SidecarError, match="code 134 and is started again") as raised:
+            port.execute("die")
+        assert raised.value.started == "unknown"
+        assert port.execute("echo", {"a": 1}, retry=Retry()).value == {"a": 1}
+        assert (sidecar.address, sidecar.restarts) == (address, 1)
+        assert sidecar.pid != first and sidecar.alive
+        folder = Path(address.removeprefix("unix:")).parent
+        assert f'"--journal", "{folder}/journal.db"' in sidecar.stderr
+
+    assert not sidecar.alive
+    wait_until_gone(sidecar.pid)
+
+
+def test_on_tcp_it_comes_back_with_its_port_and_token(tools: Path, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("made\n")
+    env = {"FAKE_TOKEN_FILE": str(file)}
+    with restarting(tools, address="127.0.0.1:0", env=env) as sidecar:
+        with sidecar.port(retry=Retry()) as port:
+            address = sidecar.address
+            with pytest.raises(SidecarError):
+                port.execute("die")
+            file.write_text("another")
+            assert port.execute("echo").ok
+            assert f'"--address", "{address}"' in sidecar.stderr
+
+
+@pytest.mark.parametrize(
+    "said", [{"journal": "calls.db"}, {"args": ["--journal=calls.db"]}, {"env": {}}]
+)
+def test_a_journal_that_is_named_is_the_one(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: dict[str, Any]
+) -> None:
+    if "env" in said:
+        monkeypatch.setenv("TOOLPORT_JOURNAL", "calls.db")
+    with restarting(tools, cwd=tmp_path, **said) as sidecar:
+        assert "journal.db" not in sidecar.stderr
+        assert ("calls.db" in sidecar.stderr) == ("env" not in said)
+
+
+def test_one_that_keeps_dying_is_given_up(tools: Path) -> None:
+    with restarting(tools, max_restarts=2) as sidecar, sidecar.port() as port:
+        for _ in range(3):
+            with pytest.raises(SidecarError, match="code 134"):
+                port.execute("die", retry=Retry())
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            try:
+                sidecar.port().close()
+            except SidecarError:
+                break
+            time.sleep(0.02)
+        with pytest.raises(SidecarError, match="ended with code 134"):
+            sidecar.port()
+        assert sidecar.restarts == 2
+        # There is nothing to wait for.
+        with pytest.raises(SidecarError):
+            port.execute("echo", retry=Retry(within=3600))
+
+
+def test_one_that_comes_back_with_other_tools_is_ended(tools: Path, tmp_path: Path) -> None:
+    digest = tmp_path / "digest"
+    digest.write_text("sha256:ab")
+    env = {"FAKE_DIGEST_FILE": str(digest)}
+    with restarting(tools, max_restarts=1, env=env) as sidecar, sidecar.port() as port:
+        digest.write_text("sha256:cd")
+        with pytest.raises(SidecarError):
+            port.execute("die")
+        until = time.monotonic() + 20
+        while not sidecar._started().is_over and time.monotonic() < until:
+            time.sleep(0.02)
+        with pytest.raises(SidecarError, match="another set of tools, sha256:cd"):
+            sidecar.port()
+
+
+def test_closing_it_while_it_is_started_again_leaves_nothing_behind(tools: Path) -> None:
+    with restarting(tools) as sidecar, sidecar.port() as port:
+        with pytest.raises(SidecarError):
+            port.execute("die")
+    assert not sidecar.alive
+    wait_until_gone(sidecar.pid)
+
+
+def test_a_policy_that_is_none_is_refused(tools: Path) -> None:
+    with pytest.raises(ValueError, match="expected never or on-failure"):
+        spawn(tools, restart="always")
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
 // Tools that the Python client's tests call in a real sidecar.
+import { appendFileSync, existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { defineTool, defineTools } from "toolport";
 
 console.log("printed while the tools load");
@@ -53,6 +55,67 @@ export default defineTools({
       description: "Tells which calls of wait have started and which were aborted.",
       parameters: {},
       execute: () => ({ started, aborted }),
+    }),
+    defineTool({
+      name: "ask",
+      description: "Asks the kernel what it is told to.",
+      parameters: { type: "object" },
+      runAware: true,
+      execute: async (args, { run }) => ({ answer: await run?.ask("approve", args as never) }),
+    }),
+    defineTool({
+      name: "count",
+      description: "Says every number up to a limit.",
+      parameters: { type: "object", properties: { limit: { type: "integer" } } },
+      async *execute({ limit }) {
+        for (let n = 0; n < Number(limit); n += 1) yield n;
+      },
+    }),
+    defineTool({
+      name: "mark",
+      description: "Notes in a file that it ran, once it may go on.",
+      parameters: {
+        type: "object",
+        properties: { file: { type: "string" }, after: { type: "string" } },
+      },
+      async execute({ file, after }) {
+        appendFileSync(String(file), "ran\n");
+        while (after !== undefined && !existsSync(String(after))) await sleep(20);
+        return "marked";
+      },
+    }),
+    defineTool({
+      name: "picture",
+      description: "Makes a picture.",
+      parameters: {},
+      execute: () => new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    }),
+    defineTool({
+      name: "settings",
+      description: "Returns its settings.\n\nTheir names are ones that clients use themselves.",
+      parameters: {
+        type: "object",
+        properties: {
+          config: { type: "string", description: "Any text." },
+          run_manager: { $ref: "#/$defs/count" },
+          type: { type: "string" },
+        },
+        required: ["config"],
+        $defs: { count: { type: "integer", minimum: 1 } },
+      },
+      category: "chart",
+      safetyLevel: "safe",
+      costUsd: 0.25,
+      maxCallsPerInvocation: 3,
+      execute: (args) => ({ args, big: 9007199254740993n }),
+    }),
+    defineTool({
+      name: "secret",
+      description: "Is not for the model.",
+      parameters: {},
+      visibility: "hidden",
+      scope: "internal",
+      execute: () => "shh",
     }),
     defineTool({
       name: "die",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias
 
@@ -245,9 +246,16 @@ def run_over(run_id: str, why: ToolPortError | None) -> ToolPortError:
 
 def ended_with(run_id: str, call_id: str, why: ToolPortError, started: Started) -> ToolPortError:
     """The error of a call that ended because its run did."""
-    message = f"run {run_id!r} ended before its call {call_id!r}: {why}"
-    error = _new(message, why.code, why.reason, started)
+    return because(why, f"run {run_id!r} ended before its call {call_id!r}: {why}", started)
+
+
+def because(why: ToolPortError, message: str, started: Started) -> ToolPortError:
+    """An error of the same kind as another one that led to it; asking again can't help."""
+    error = copy.copy(why)
+    error.args = (message,)
+    error.started = started
     error._is_final = True
+    error.__cause__ = why
     return error
 
 

@@ -151,6 +151,7 @@ class Process:
         for reader in self._readers:
             # What a tool has started may hold the pipes open for longer.
             reader.join(1.0)
+        self.drop_stdin()
         if self._ready is not None and not self._stopping:
             log.error("%s", self.error(f"the sidecar ended by itself with {self.how()}"))
         self._over.set()

@@ -19,6 +19,7 @@ from .calls import Skipped
 from .errors import (
     Started,
     ToolPortError,
+    because,
     broken_contract,
     cancelled_here,
     deadline_passed,
@@ -346,9 +347,8 @@ def _weight(event: pb.CallEvent) -> int:
 
 
 def _forgotten(run_id: str, call: RunCall, why: ToolPortError) -> ToolPortError:
-    error = ended_with(run_id, call.call_id, why, "unknown")
-    error.args = (
+    message = (
         f"call {call.call_id!r} may have run: its run {run_id!r} was lost and opened again, but "
-        f"the server has no durable journal to ask ({why})",
+        f"the server has no durable journal to ask ({why})"
     )
-    return error
+    return because(why, message, "unknown")
