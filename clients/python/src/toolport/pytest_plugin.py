@@ -60,7 +60,7 @@ def toolport_port(toolport_sidecar: Sidecar) -> Iterator[ToolPort]:
         yield port
 
 
-@_async_fixture
+@_async_fixture  # type: ignore[untyped-decorator]
 async def toolport_aport(toolport_sidecar: Sidecar) -> AsyncIterator[AsyncToolPort]:
     """A client for asyncio; needs a plugin such as pytest-asyncio."""
     async with toolport_sidecar.aport() as port:
