@@ -8,6 +8,7 @@ import { defineTools } from "toolport";
 import { askHarbourMaster } from "./tools/ask-harbour-master.ts";
 import { bookCrossing } from "./tools/book-crossing.ts";
 import { convertCurrency } from "./tools/convert-currency.ts";
+import { handbookFiles } from "./tools/handbook-files.ts";
 import { notes } from "./tools/notes.ts";
 import { queryBookings } from "./tools/query-bookings.ts";
 import { readPage } from "./tools/read-page.ts";
@@ -26,7 +27,7 @@ export default defineTools({
     askHarbourMaster,
     sidecarStatus,
   ],
-  capabilities: [notes],
+  capabilities: [notes, handbookFiles],
   // Which tools to offer the model in which role. Without a role it is offered all of them.
   palettes: {
     researcher: ["search_handbook", "query_bookings", "read_page", "add_note", "list_notes"],

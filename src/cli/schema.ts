@@ -28,7 +28,10 @@ export async function runSchema(file: string, flags: SchemaFlags, io: Console): 
   const path = schemaFileOf(file);
   if (functions.derived === undefined && functions.count > 0) {
     // Says which function it is, and why.
-    buildRegistry({ tools: definition.tools, capabilities: withFunctions(definition.capabilities) });
+    buildRegistry({
+      tools: definition.tools,
+      capabilities: withFunctions(definition.capabilities),
+    });
     throw new ConfigurationError(`${file} offers a function that can't be a tool`);
   }
   const text = functions.derived && schemaText(functions.derived);

@@ -10,7 +10,6 @@ import { deriveFunction } from "./compiler/derive-function.ts";
 import { SourceProgram } from "./compiler/program.ts";
 import type { DerivedFunction, DeriveRequest, DeriveResponse, FunctionSite } from "./protocol.ts";
 
-
 function answer({ folder, functions }: DeriveRequest): DeriveResponse {
   const files = [...new Set(functions.map(({ file }) => file))];
   let program = new SourceProgram(folder, files);
@@ -37,7 +36,11 @@ function abandon(program: SourceProgram): void {
   }
 }
 
-function failure({ file, exportName }: FunctionSite, program: SourceProgram, error: unknown): string {
+function failure(
+  { file, exportName }: FunctionSite,
+  program: SourceProgram,
+  error: unknown,
+): string {
   const why = error instanceof Error ? error.message : String(error);
   return `${program.shown(file)}: the compiler fails at ${exportName}: ${why.replace(/\s+/gu, " ")}`;
 }

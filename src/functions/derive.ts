@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-import type { JsonValue } from "../domain/json.ts";
 import { ConfigurationError } from "../errors.ts";
 import { parseJson, stringifyJson } from "../internal/json-text.ts";
 import { after } from "../internal/timers.ts";
@@ -43,7 +42,7 @@ export async function derive(request: DeriveRequest): Promise<DeriveResponse> {
   child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
   // One that ends at once says why by itself.
   child.stdin.on("error", () => {});
-  child.stdin.end(stringifyJson(request as unknown as JsonValue));
+  child.stdin.end(stringifyJson(request));
   try {
     const code = await ended.promise;
     if (code === 0) return parseJson(Buffer.concat(out).toString()) as unknown as DeriveResponse;

@@ -65,8 +65,7 @@ export async function describeFunctions(
   const count = functions.length;
   if (count === 0) return { count, from: "nowhere", stale: undefined, derived: undefined };
   const stored = storedFor(loaded.file);
-  const stale =
-    stored === undefined ? undefined : await useStored(loaded, functions, stored);
+  const stale = stored === undefined ? undefined : await useStored(loaded, functions, stored);
   if (stored !== undefined && stale === undefined && schemas === "reuse") {
     return { count, from: "schema-file", stale, derived: undefined };
   }
@@ -135,7 +134,10 @@ async function deriveAll(
     if (one && "description" in one) {
       return [{ fn, file: module, export: exportName, tool: one.description }];
     }
-    refuseFunction(fn, `the function ${nameOf(fn)} can't be a tool: ${one?.refused ?? "no answer"}`);
+    refuseFunction(
+      fn,
+      `the function ${nameOf(fn)} can't be a tool: ${one?.refused ?? "no answer"}`,
+    );
     return [];
   });
   const note = `its types were read anew, since ${basename(schemaFileOf(file))} is stale (${stale}): write it again with \`toolport schema ${basename(file)}\``;

@@ -67,13 +67,9 @@ function locationOf(session: Session, index: number): Record<string, unknown> | 
     },
   );
   if (objectId === undefined) return undefined;
-  session.post(
-    "Runtime.getProperties",
-    { objectId, ownProperties: true },
-    (_error, answer) => {
-      const inner = (answer?.internalProperties ?? []) as readonly Property[];
-      found = inner.find(({ name }) => name === "[[FunctionLocation]]");
-    },
-  );
+  session.post("Runtime.getProperties", { objectId, ownProperties: true }, (_error, answer) => {
+    const inner = (answer?.internalProperties ?? []) as readonly Property[];
+    found = inner.find(({ name }) => name === "[[FunctionLocation]]");
+  });
   return found?.value?.value as Record<string, unknown> | undefined;
 }

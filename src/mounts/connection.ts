@@ -61,6 +61,8 @@ export class Connection {
   readonly #client: Client;
   #lostCause: string | undefined;
   #isClosing = false;
+  /** Its process has ended, not by us. */
+  #hasEnded = false;
   #resubscription: NodeJS.Timeout | undefined;
 
   /**
@@ -75,11 +77,7 @@ export class Connection {
       return await first.#connect(options.isLegacy);
     } catch (error) {
       // Some servers of the older era end at a question that comes before the handshake.
-      const mayBeLegacy =
-        !options.isLegacy &&
-        options.mount.target.kind === "stdio" &&
-        first.#lostCause !== undefined;
-      if (!mayBeLegacy || first.#wasNotStarted) throw error;
+      if (options.isLegacy || !first.#hasEnded) throw error;
       return await new Connection(sdk, options).#connect(true);
     }
   }
@@ -95,7 +93,10 @@ export class Connection {
         ? new StdioTransport(target, this.#tap, {
             noise: hooks.noise,
             stderr: hooks.stderr,
-            gone: (cause) => this.#lose(cause),
+            gone: (cause) => {
+              this.#hasEnded = !this.#isClosing;
+              this.#lose(cause);
+            },
           })
         : new HttpTransport(sdk, target, this.#tap);
     this.#client = new sdk.Client(
@@ -216,10 +217,6 @@ export class Connection {
       void this.#subscribe(resubscribeMs);
     }
     return this;
-  }
-
-  get #wasNotStarted(): boolean {
-    return this.#lostCause?.startsWith("could not be started") ?? false;
   }
 
   /** Sends a request and waits for its raw answer. */

@@ -33,7 +33,8 @@ export function explain(sdk: Sdk, error: unknown, context: FailureContext): unkn
   if (context.signal?.aborted) return context.signal.reason;
   if (error instanceof Lost) return error;
   const cause = { cause: error };
-  if (isNotSent(error)) return new NotSent(textOf(error), cause);
+  const notSent = notSentIn(error);
+  if (notSent) return new NotSent(notSent.message, cause);
   if (error instanceof sdk.SdkHttpError) return explainStatus(error, context);
   if (error instanceof sdk.ProtocolError) return new Refused(error.message, cause);
   if (context.lostCause !== undefined) return new Lost(context.lostCause, cause);
@@ -49,7 +50,8 @@ export function explain(sdk: Sdk, error: unknown, context: FailureContext): unkn
 /** Why no connection came about, completing "the server …". */
 export function reasonOf(sdk: Sdk, error: unknown): string {
   if (error instanceof sdk.SdkHttpError) return `answered with HTTP status ${error.status}`;
-  if (isNotSent(error)) return `can't be reached: ${textOf(error)}`;
+  const notSent = notSentIn(error);
+  if (notSent) return `can't be reached: ${notSent.message}`;
   if (error instanceof sdk.ProtocolError) return `refused the handshake: ${error.message}`;
   return textOf(error);
 }
@@ -68,10 +70,12 @@ function explainStatus(
     : new Refused(`it answered with HTTP status ${status}`, { cause: error });
 }
 
-function isNotSent(error: unknown): boolean {
-  if (error instanceof NotSent) return true;
-  if (!(error instanceof Error)) return false;
-  return error.message === "Not connected" || isNotSent(error.cause);
+/** The error, or what caused it, that says that nothing was sent. */
+function notSentIn(error: unknown): Error | undefined {
+  if (!(error instanceof Error)) return undefined;
+  // The second is the SDK's own, of no class.
+  const isOne = error instanceof NotSent || error.message === "Not connected";
+  return isOne ? error : notSentIn(error.cause);
 }
 
 function textOf(error: unknown): string {

@@ -222,7 +222,7 @@ export class MountedServer {
         throw this.#lost(
           limit === 0
             ? "is gone, and is not to be restarted"
-            : `is gone, and was brought back ${limit} times within ${withinMs} ms; it is tried again in ${seconds} s${why}`,
+            : `is gone, and was tried ${limit} times within ${withinMs} ms; the next attempt is allowed in ${seconds} s${why}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, permit.waitMs));

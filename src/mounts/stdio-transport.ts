@@ -93,7 +93,7 @@ export class StdioTransport implements Transport {
     void this.#watch(child, () => this.#hear(errors.rest()));
     await new Promise<void>((resolve, reject) => {
       child.process.once("spawn", resolve);
-      void child.ended.then((cause) => reject(new Error(`it ${cause}`)));
+      void child.ended.then((cause) => reject(new Error(cause)));
     });
   }
 

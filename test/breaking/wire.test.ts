@@ -342,7 +342,7 @@ test.serial(
       await new Promise((resolve) => setTimeout(resolve, 10));
       measure();
     }
-    t.true(most < 1200 * mib, `${Math.round(most / mib)} MiB were held`);
+    t.true(most < 700 * mib, `${Math.round(most / mib)} MiB were held`);
     isOver = true;
     raw.session.destroy();
   },

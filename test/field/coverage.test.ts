@@ -39,9 +39,6 @@ const elsewhere: Readonly<Record<string, Elsewhere>> = {
 /** Cases of what can't be put into a set yet, by what they wait for. */
 const pending: Readonly<Record<string, readonly string[]>> = {
   "plain typed functions": ["B06", "B08", "B09", "B10", "B34"],
-  "mounted MCP servers": [
-    ...["B16", "B18", "B38", "B40", "B42", "B43", "B48", "B52", "B83", "B84"],
-  ],
 };
 
 const cases = readFileSync(join(root, "test/conformance/cases/field.jsonl"), "utf8")

@@ -6,7 +6,6 @@ import {
   SymbolFlags,
   type Type,
   TypeFlags,
-  type TypeReference,
 } from "typescript/unstable/sync";
 import type { JsonSchema } from "../../domain/json.ts";
 import type { FunctionDescription } from "../../registry/plain-function.ts";
@@ -133,7 +132,7 @@ function resultType(program: SourceProgram, type: Type): Type | undefined {
   const name = type.getSymbol()?.name ?? "";
   const declaration = type.getSymbol()?.declarations[0]?.resolve();
   if (!type.isTypeReference() || !declaration || !program.isBuiltIn(declaration)) return type;
-  const [first, second] = program.checker.getTypeArguments(type as TypeReference);
+  const [first, second] = program.checker.getTypeArguments(type);
   if (name === "Promise" || name === "PromiseLike") return first && resultType(program, first);
   if (!/^(?:Async)?(?:Generator|Iterator|IterableIterator|Iterable|IteratorObject)$/u.test(name)) {
     return type;

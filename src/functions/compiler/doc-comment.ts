@@ -43,7 +43,9 @@ export function readDoc(
 }
 
 /** The last comment that opens with two stars, of those between two tokens. */
-function lastDocComment(trivia: string): { readonly text: string; readonly at: number } | undefined {
+function lastDocComment(
+  trivia: string,
+): { readonly text: string; readonly at: number } | undefined {
   let found: { text: string; at: number } | undefined;
   for (const match of trivia.matchAll(/\/\/[^\n]*|\/\*[\s\S]*?\*\//gu)) {
     const [text] = match;
@@ -123,8 +125,9 @@ function splitLine(line: string, inlineTags: ReadonlySet<string>): readonly Piec
 function joined(lines: readonly string[]): string {
   return lines
     .join("\n")
-    .replace(/\{@(?:link|linkcode|linkplain)\s+([^}\s|]+)(?:[\s|]+([^}]+))?\}/gu, (_all, to, text) =>
-      String(text ?? to).trim(),
+    .replace(
+      /\{@(?:link|linkcode|linkplain)\s+([^}\s|]+)(?:[\s|]+([^}]+))?\}/gu,
+      (_all, to, text) => String(text ?? to).trim(),
     )
     .trim();
 }

@@ -66,7 +66,8 @@ export class FunctionDoc {
       /^(?:\{[^}]*\}\s*)?\[?([\w$.]+)(?:\s*=[^\]]*)?\]?\s*(?:-\s+)?([\s\S]*)$/u.exec(text) ?? [];
     const tags: DocTag[] = [];
     const description = rest.replace(/\s*\n\s*/gu, " ").trim();
-    if (name !== "") this.#parameters.set(name, { doc: { description, tags }, place, isUsed: false });
+    if (name !== "")
+      this.#parameters.set(name, { doc: { description, tags }, place, isUsed: false });
     return tags;
   }
 }

@@ -48,7 +48,9 @@ export function readParameters(
   const pattern = only && others.length === 0 ? patternOf(only) : undefined;
   const read = new ParameterReader(program, reader, doc);
   const parameters =
-    only && pattern ? read.members(only, pattern) : read.named(advertised, signature.hasRestParameter);
+    only && pattern
+      ? read.members(only, pattern)
+      : read.named(advertised, signature.hasRestParameter);
   doc.warnOfUnused();
   const passed = all.map(({ injected }) => (injected ? { kind: injected } : undefined));
   const own = [...parameters.passed];
@@ -95,7 +97,10 @@ class ParameterReader {
   }
 
   named(parameters: readonly Parameter[], hasRest: boolean): Parameters {
-    const properties: Record<string, SchemaNode> = Object.create(null) as Record<string, SchemaNode>;
+    const properties: Record<string, SchemaNode> = Object.create(null) as Record<
+      string,
+      SchemaNode
+    >;
     const required: string[] = [];
     const passed: Passed[] = [];
     parameters.forEach((parameter, index) => {
@@ -107,7 +112,9 @@ class ParameterReader {
           "is destructured and so has no name: give it one, or make it the only one",
         );
       }
-      const isRest = declaration ? declaration.dotDotDotToken !== undefined : hasRest && index === parameters.length - 1;
+      const isRest = declaration
+        ? declaration.dotDotDotToken !== undefined
+        : hasRest && index === parameters.length - 1;
       const { schema, isOptional } = this.#slot(parameter);
       properties[name] = schema;
       if (!isOptional && !(isRest && schema["minItems"] === undefined)) required.push(name);
@@ -143,9 +150,12 @@ class ParameterReader {
       { path: name, declaration },
       this.#reader.hintAt(declaration),
     );
+    const schema = this.#withMemberDocs(slot.schema, (key) =>
+      this.#doc.ofParameter(`${name}.${key}`),
+    );
     const initializer = declaration?.initializer;
     return {
-      schema: initializer ? this.#withDefault(slot.schema, initializer) : slot.schema,
+      schema: initializer ? this.#withDefault(schema, initializer) : schema,
       isOptional:
         slot.isOptional || initializer !== undefined || declaration?.questionToken !== undefined,
     };
@@ -179,12 +189,23 @@ class ParameterReader {
       members[key.text] = this.#withDefault(schema, initializer);
       required = required.filter((one) => one !== key.text);
     }
-    for (const [key, schema] of Object.entries(members)) {
-      const said = this.#doc.ofMember(key);
-      members[key] = this.#reader.documented(schema, said);
-      if (members[key]?.["default"] !== undefined) required = required.filter((one) => one !== key);
-    }
     const { required: _given, ...rest } = root;
+    const defaulted = { ...rest, properties: members, ...(required.length > 0 && { required }) };
+    return this.#withMemberDocs(defaulted, (key) => this.#doc.ofMember(key));
+  }
+
+  /** What the function's doc comment says of the members of a parameter. */
+  #withMemberDocs(schema: SchemaNode, docOf: (key: string) => Doc): SchemaNode {
+    const { properties } = schema;
+    if (typeof properties !== "object" || properties === null) return schema;
+    const members = { ...(properties as Record<string, SchemaNode>) };
+    for (const [key, member] of Object.entries(members)) {
+      members[key] = this.#reader.documented(member, docOf(key));
+    }
+    const required = ((schema["required"] ?? []) as readonly string[]).filter(
+      (key) => members[key]?.["default"] === undefined,
+    );
+    const { required: _given, ...rest } = schema;
     return { ...rest, properties: members, ...(required.length > 0 && { required }) };
   }
 

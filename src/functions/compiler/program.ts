@@ -1,7 +1,13 @@
 import { existsSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import type { Node, SourceFile } from "typescript/unstable/ast";
-import { API, type Checker, type Project, type Symbol, SymbolFlags } from "typescript/unstable/sync";
+import {
+  API,
+  type Checker,
+  type Project,
+  type Symbol,
+  SymbolFlags,
+} from "typescript/unstable/sync";
 
 /** Packages that describe the language and the runtime, which an app runs without. */
 const ownTypes = /\/node_modules\/(?:typescript|@typescript\/[^/]+|@types\/node|undici-types)$/u;

@@ -61,7 +61,9 @@ export function bigintNode(values?: readonly bigint[]): SchemaNode {
   const text = { type: "string", pattern: "^-?[0-9]+$", [typeKey]: "digits" };
   const number = { type: "integer", format: "int64", [typeKey]: "bigint" };
   if (!values) return { anyOf: [number, text] };
-  const small = values.map((value) => (Number.isSafeInteger(Number(value)) ? Number(value) : value));
+  const small = values.map((value) =>
+    Number.isSafeInteger(Number(value)) ? Number(value) : value,
+  );
   return {
     anyOf: [
       { ...number, enum: small },

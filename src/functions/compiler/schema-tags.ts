@@ -46,7 +46,10 @@ const rules: Readonly<Record<string, Rule>> = {
   deprecated: { takes: "text, or nothing", read: () => true },
 };
 
-const otherNames: Readonly<Record<string, string>> = { defaultValue: "default", examples: "example" };
+const otherNames: Readonly<Record<string, string>> = {
+  defaultValue: "default",
+  examples: "example",
+};
 
 /** The tags that say something of a value; they are tags also within a line. */
 export const schemaTagNames: ReadonlySet<string> = new Set([
@@ -83,8 +86,8 @@ export function applyTags(
       warn(`${tag.place}: @${tag.name} takes ${rule.takes}, got ${JSON.stringify(tag.text)}`);
       continue;
     }
-    if (name === "format" && !formats.has(String(value))) {
-      warn(`${tag.place}: @format ${String(value)} is advertised and not checked: no such format is known`);
+    if (name === "format" && typeof value === "string" && !formats.has(value)) {
+      warn(`${tag.place}: @format ${value} is advertised and not checked: no such format is known`);
     }
     const changed = apply(tagged, name, value, rule.kind);
     if (changed) tagged = changed;
@@ -166,7 +169,11 @@ function* candidates(text: string, node: SchemaNode): Generator<JsonValue> {
     if (quoted !== undefined) yield quoted;
   }
   const takesText = branchesOf(node).some(({ type, enum: allowed, const: only }) =>
-    [type, typeof only, ...(Array.isArray(allowed) ? allowed.map((one) => typeof one) : [])].includes("string"),
+    [
+      type,
+      typeof only,
+      ...(Array.isArray(allowed) ? allowed.map((one) => typeof one) : []),
+    ].includes("string"),
   );
   if (takesText && text !== "") yield text;
 }

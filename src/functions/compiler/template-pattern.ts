@@ -18,7 +18,7 @@ function inner(type: TemplateLiteralType): string {
 
 function partPattern(type: Type): string {
   if (type.flags & (TypeFlags.String | TypeFlags.Any)) return "[\\s\\S]*";
-  if (type.flags & TypeFlags.Number) return "-?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?";
+  if (type.flags & TypeFlags.Number) return "-?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d{1,2})?";
   if (type.flags & TypeFlags.BigInt) return "-?\\d+";
   if (type.isTemplateLiteralType()) return inner(type);
   if (type.isUnionType()) return `(?:${type.getTypes().map(partPattern).join("|")})`;

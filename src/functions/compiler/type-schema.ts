@@ -172,7 +172,7 @@ export class TypeReader {
       const { declaration, path } = spot;
       const place = declaration && this.#program.place(declaration);
       const text = shortened(this.#program.checker.typeToString(type));
-      throw new InexpressiblePart(place, path, `has the type ${text}, ${error.why}`);
+      throw new InexpressiblePart(place, shortened(path), `has the type ${text}, ${error.why}`);
     }
   }
 
@@ -220,6 +220,9 @@ export class TypeReader {
     if (type.isTemplateLiteralType()) return { type: "string", pattern: templatePattern(type) };
     if (flags & TypeFlags.Boolean) return { type: "boolean" };
     if (type.isUnionType()) return this.#union(type.getTypes(), hint, spot);
+    if (flags & TypeFlags.StringMapping) {
+      throw new Inexpressible("whose letters' case no schema can ask for");
+    }
     if (flags & TypeFlags.Instantiable) return this.#constraint(type, spot);
     if (type.isIntersectionType()) {
       const brand = brandedPrimitive(type.getTypes());
@@ -255,7 +258,7 @@ export class TypeReader {
   #structure(type: ObjectType, hint: TypeHint | undefined, spot: Spot): SchemaNode {
     const { checker } = this.#program;
     if (type.isTupleType() || (type.isTypeReference() && type.getTarget().isTupleType())) {
-      return this.#tuple(type as TypeReference, hint, spot);
+      return this.#tuple(type, hint, spot);
     }
     if (checker.isArrayType(type)) {
       const [item] = checker.getTypeArguments(type as TypeReference);
@@ -417,13 +420,15 @@ export class TypeReader {
   #indexed(type: Type, hint: TypeHint | undefined, spot: Spot): SchemaNode {
     const patterns: [string, SchemaNode][] = [];
     let rest: SchemaNode | undefined;
-    for (const { keyType, valueType, declaration } of this.#program.checker.getIndexInfosOfType(type)) {
+    for (const { keyType, valueType, declaration } of this.#program.checker.getIndexInfosOfType(
+      type,
+    )) {
       const node = declaration?.resolve();
       const own = this.#hints.at(node, hint) ?? this.#hints.argument(hint, 1);
       const value = this.#item(valueType, own, `${spot.path}[key]`, spot);
       if (keyType.flags & TypeFlags.String) rest = value;
       else if (keyType.flags & TypeFlags.Number) {
-        patterns.push(["^-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?$", value]);
+        patterns.push([numberKey, value]);
       } else if (keyType.isTemplateLiteralType()) patterns.push([templatePattern(keyType), value]);
       else throw new Inexpressible("which has a symbol for a key");
     }
@@ -446,6 +451,9 @@ export class TypeReader {
   }
 }
 
+/** A key that a number is written as. */
+const numberKey = "^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\\.[0-9]*[1-9])$";
+
 /** `CheckFlags.Mapped`, which the API has no name for. */
 const mappedProperty = 262_144;
 
@@ -456,8 +464,7 @@ function isNominal(type: Type): boolean {
 
 /** The one primitive of `string & { __brand: "Sku" }`: the rest of it exists for the compiler alone. */
 function brandedPrimitive(types: readonly Type[]): Type | undefined {
-  const isOpaque = ({ flags }: Type): boolean => (flags & TypeFlags.Object) !== 0;
-  const others = types.filter((type) => !isOpaque(type));
+  const others = types.filter(({ flags }) => (flags & TypeFlags.Object) === 0);
   return others.length === 1 && others.length < types.length ? others[0] : undefined;
 }
 

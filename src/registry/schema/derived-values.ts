@@ -1,4 +1,5 @@
 import type { JsonObject, JsonSchema, JsonValue } from "../../domain/json.ts";
+import { stringifyJson } from "../../internal/json-text.ts";
 import { formatPath } from "./explain.ts";
 import { isObject, listMember, member, objectMember, resolvePointer } from "./json-copy.ts";
 
@@ -89,8 +90,8 @@ function convertScalar(node: JsonValue, mark: string, schema: JsonObject): unkno
       return mark === "buffer" ? bytes : new Uint8Array(bytes);
     }
     default: {
-      const isWhole = typeof node === "bigint" || Number.isInteger(node);
-      if (!isWhole && !(typeof node === "string" && digits.test(node))) return undefined;
+      const isInteger = typeof node === "bigint" || Number.isInteger(node);
+      if (!isInteger && !(typeof node === "string" && digits.test(node))) return undefined;
       const whole = BigInt(node as bigint | number | string);
       return isWithin(whole, schema) ? whole : undefined;
     }
@@ -119,14 +120,14 @@ function expected(mark: string, schema: JsonObject): string {
   if (mark === "bytes" || mark === "buffer") return "text in base64";
   const limits = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]
     .filter((key) => member(schema, key) !== undefined)
-    .map((key) => `${key} ${String(member(schema, key))}`);
+    .map((key) => `${key} ${shown(member(schema, key) ?? null)}`);
   return limits.length === 0
     ? "an integer, or text of its digits"
     : `an integer, or text of its digits, of ${limits.join(" and ")}`;
 }
 
 function shown(node: JsonValue): string {
-  const text = typeof node === "string" ? JSON.stringify(node) : String(node);
+  const text = stringifyJson(node);
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
@@ -207,7 +208,7 @@ function fitsScalar(value: JsonValue, schema: JsonObject): boolean {
   if (typeof value !== "string") return true;
   const pattern = member(schema, "pattern");
   if (typeof pattern === "string" && !new RegExp(pattern, "u").test(value)) return false;
-  return hasLength([...value].length, schema, "minLength", "maxLength");
+  return hasLength(Array.from(value).length, schema, "minLength", "maxLength");
 }
 
 function isMultiple(value: number | bigint, step: number): boolean {
@@ -226,7 +227,9 @@ function fitsMembers(value: JsonValue, schema: JsonObject, root: JsonSchema): bo
   }
   const object = value as JsonObject;
   return (
-    listMember(schema, "required").every((key) => Object.hasOwn(object, String(key))) &&
+    listMember(schema, "required").every(
+      (key) => typeof key === "string" && Object.hasOwn(object, key),
+    ) &&
     Object.entries(object).every(([key, inner]) =>
       memberSchemas(schema, key).every((one) => fits(inner, one, root)),
     )
