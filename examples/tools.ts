@@ -30,7 +30,14 @@ export default defineTools({
   capabilities: [notes, handbookFiles],
   // Which tools to offer the model in which role. Without a role it is offered all of them.
   palettes: {
-    researcher: ["search_handbook", "query_bookings", "read_page", "add_note", "list_notes"],
+    researcher: [
+      "search_handbook",
+      "query_bookings",
+      "read_page",
+      "add_note",
+      "list_notes",
+      "handbook_read_text_file",
+    ],
     clerk: ["query_bookings", "convert_currency", "book_crossing", "watch_crossing", "add_note"],
   },
 });

@@ -36,10 +36,16 @@ async function run(
 const valueOf = (call: ToolCall): Record<string, unknown> =>
   JSON.parse(call.structuredJson ?? "null") as Record<string, unknown>;
 
-test("the manifest lists the tools in order, the capability's last, without the hidden one", async (t) => {
+test("the manifest lists the tools in order, the capabilities' last, without the hidden one", async (t) => {
   const { tools: listed } = await t.context.client.manifest();
+  const mounted = listed.filter(({ capability }) => capability === "handbook-files");
+  t.true(mounted.length > 0);
+  t.true(mounted.every(({ name }) => name.startsWith("handbook_")));
+  t.deepEqual(listed.slice(-mounted.length), mounted);
   t.deepEqual(
-    listed.map(({ name, capability }) => (capability === "" ? name : `${capability}/${name}`)),
+    listed
+      .slice(0, -mounted.length)
+      .map(({ name, capability }) => (capability === "" ? name : `${capability}/${name}`)),
     [
       "search_handbook",
       "query_bookings",
@@ -55,10 +61,13 @@ test("the manifest lists the tools in order, the capability's last, without the 
 });
 
 test("every tool of a palette exists", async (t) => {
-  for (const role of ["researcher", "clerk"]) {
+  for (const [role, count] of [
+    ["researcher", 6],
+    ["clerk", 5],
+  ] as const) {
     const { result } = await t.context.client.select({ role });
     t.true(result?.decided);
-    t.is(result?.tools.length, 5);
+    t.is(result?.tools.length, count);
     t.is(result?.trace.find(({ stage }) => stage === "role_palette")?.detail, "");
   }
 });
@@ -196,6 +205,14 @@ test("a crossing that nobody watches any more is left", async (t) => {
     if (event.case === "output") break;
   }
   await t.throwsAsync(execution.result, { code: "CANCELLED" });
+});
+
+test("the mounted server reads the handbook, and nothing else", async (t) => {
+  const { client } = t.context;
+  const page = await run(client, "handbook_read_text_file", { path: "refunds.md", head: 1 });
+  t.is(page.call.result?.trim(), "# Refunds and changes");
+  const outside = await run(client, "handbook_read_text_file", { path: "/etc/passwd" });
+  t.regex(outside.call.error ?? "", /Access denied/);
 });
 
 test("notes belong to their run", async (t) => {

@@ -172,5 +172,8 @@ class RunStream:
             running = list(self._running.values())
         for call in running:
             call.cancel()
+        # Nobody answers any more: a tool that still waits would outlive its test.
+        for answer in list(self._answers.values()):
+            answer.put(pb.HostReply(error="the run has ended"))
         self.ended.set()
         self._out.put(None)
