@@ -41,7 +41,6 @@ export class HealthProbe {
 async function probe(address: string, port: NonNullable<typeof parentPort>): Promise<void> {
   let times: number[] = [];
   port.on("message", () => {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     port.postMessage(times);
     times = [];
   });

@@ -180,7 +180,6 @@ test("B57 what a generator returns is its result, not its last yield", async (t)
     defineTool({
       name: "empty",
       description: "d",
-      // oxlint-disable-next-line require-yield -- that is the point
       *execute() {},
     }),
   ];
