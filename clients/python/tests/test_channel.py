@@ -106,3 +106,13 @@ def test_an_address_or_a_token_that_can_not_be_used_is_refused_at_once(
 
 def test_an_ipv6_address_is_written_in_brackets() -> None:
     assert ToolPort("[::1]:80").address == "[::1]:80"
+
+
+@pytest.mark.parametrize("of", [ToolPort, AsyncToolPort])
+def test_an_option_that_is_given_replaces_the_clients_own(of: Any) -> None:
+    port = of("localhost:80", options=[("grpc.keepalive_time_ms", 1000), ("a", "b")])
+
+    # Of two of one name grpc takes the first, so there may be only one.
+    names = [name for name, _ in port._target.options]
+    assert len(set(names)) == len(names)
+    assert {("grpc.keepalive_time_ms", 1000), ("a", "b")} <= set(port._target.options)

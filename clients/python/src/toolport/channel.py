@@ -65,12 +65,13 @@ def target(
     return Target(
         address=address,
         uri=uri,
-        options=(
-            *_options(max_message_bytes),
-            # The default would be the socket's path, percent-encoded, which is no valid authority.
-            # With TLS on TCP the authority is what the certificate is checked against.
-            *((("grpc.default_authority", "localhost"),) if is_unix or credentials is None else ()),
-            *options,
+        # By name: of two options of one name grpc takes the first.
+        options=tuple(
+            {
+                **_options(max_message_bytes),
+                **_authority(has_own=credentials is not None and not is_unix),
+                **dict(options),
+            }.items()
         ),
         metadata=_authorization(token, token_file),
         credentials=credentials,
@@ -94,25 +95,31 @@ def _uri(address: str) -> tuple[str, bool]:
     return f"dns:///{host or 'localhost'}:{port}", False
 
 
-def _options(max_message_bytes: int) -> tuple[tuple[str, Any], ...]:
-    return (
-        ("grpc.max_receive_message_length", max_message_bytes),
-        ("grpc.max_send_message_length", max_message_bytes),
+def _options(max_message_bytes: int) -> dict[str, int]:
+    return {
+        "grpc.max_receive_message_length": max_message_bytes,
+        "grpc.max_send_message_length": max_message_bytes,
         # The server allows a ping every 10 s; a dead peer is found within 30 s.
-        ("grpc.keepalive_time_ms", 20_000),
-        ("grpc.keepalive_timeout_ms", 10_000),
-        ("grpc.http2.max_pings_without_data", 0),
-        ("grpc.initial_reconnect_backoff_ms", 50),
-        ("grpc.min_reconnect_backoff_ms", 2_000),
-        ("grpc.max_reconnect_backoff_ms", 2_000),
+        "grpc.keepalive_time_ms": 20_000,
+        "grpc.keepalive_timeout_ms": 10_000,
+        "grpc.http2.max_pings_without_data": 0,
+        "grpc.initial_reconnect_backoff_ms": 50,
+        "grpc.min_reconnect_backoff_ms": 2_000,
+        "grpc.max_reconnect_backoff_ms": 2_000,
         # A call may have had its effect by the time that it fails: whether to ask again is the
         # kernel's decision, not the transport's.
-        ("grpc.enable_retries", 0),
-        ("grpc.service_config_disable_resolution", 1),
+        "grpc.enable_retries": 0,
+        "grpc.service_config_disable_resolution": 1,
         # A sidecar is next door; what the environment says of proxies is not about it.
-        ("grpc.enable_http_proxy", 0),
-        ("grpc.use_local_subchannel_pool", 1),
-    )
+        "grpc.enable_http_proxy": 0,
+        "grpc.use_local_subchannel_pool": 1,
+    }
+
+
+def _authority(*, has_own: bool) -> dict[str, str]:
+    # That of a socket would be its path, percent-encoded, which is no valid authority. With TLS on
+    # TCP it is what the certificate is checked against.
+    return {} if has_own else {"grpc.default_authority": "localhost"}
 
 
 def _authorization(
