@@ -13,11 +13,12 @@ import type { DerivedFunction, FunctionSite } from "../protocol.ts";
 import { readDoc } from "./doc-comment.ts";
 import { FunctionDoc } from "./function-doc.ts";
 import { readTraitTags, warnOfTags } from "./function-tags.ts";
+import { InexpressiblePart } from "./inexpressible.ts";
 import { readParameters } from "./parameters.ts";
 import type { SourceProgram } from "./program.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { schemaTagNames } from "./schema-tags.ts";
-import { InexpressiblePart, TypeReader } from "./type-schema.ts";
+import { TypeReader } from "./type-schema.ts";
 
 /** Describes one function, or says why that can't be done. */
 export function deriveFunction(program: SourceProgram, site: FunctionSite): DerivedFunction {

@@ -12,10 +12,11 @@ import type { Passed } from "../../registry/plain-function.ts";
 import { fits } from "../../registry/schema/derived-values.ts";
 import type { Doc } from "./doc-comment.ts";
 import type { FunctionDoc } from "./function-doc.ts";
+import { InexpressiblePart } from "./inexpressible.ts";
 import { literalValue } from "./literal-value.ts";
 import type { SourceProgram } from "./program.ts";
-import { rootOf, type SchemaNode } from "./schema-node.ts";
-import { InexpressiblePart, type TypeReader } from "./type-schema.ts";
+import type { SchemaNode } from "./schema-node.ts";
+import type { TypeReader } from "./type-schema.ts";
 
 /** A function's parameters, as they are advertised and as they are passed. */
 export interface Parameters {
@@ -129,7 +130,7 @@ class ParameterReader {
     const hint = this.#reader.hintAt(declaration);
     const schema = this.#reader.read(type, { path: "", declaration }, hint);
     const root = this.#rootOf(schema);
-    if (!isObjectRoot(root)) {
+    if (!this.#isObject(root)) {
       throw this.#refusal(parameter, "its parameter", "is destructured and is no object");
     }
     return { schema: this.#withDefaults(root, pattern), passed: [{ kind: "members" }] };
@@ -164,7 +165,7 @@ class ParameterReader {
   /** An initialiser that is written out is advertised; the function applies any by itself. */
   #withDefault(schema: SchemaNode, initializer: Node): SchemaNode {
     const value = literalValue(initializer);
-    const document = { ...rootOf(new Map(Object.entries(this.#reader.definitions))), ...schema };
+    const document = { $defs: this.#reader.definitions, ...schema };
     return value !== undefined && fits(value, schema, document)
       ? { ...schema, default: advertisable(value) }
       : schema;
@@ -217,6 +218,13 @@ class ParameterReader {
     return { ...(target as SchemaNode), ...beside };
   }
 
+  #isObject(schema: SchemaNode): boolean {
+    const { type, anyOf } = schema;
+    if (type === "object") return true;
+    const branches = Array.isArray(anyOf) ? (anyOf as readonly SchemaNode[]) : [];
+    return branches.length > 0 && branches.every((one) => this.#isObject(this.#rootOf(one)));
+  }
+
   #requireType(parameter: Parameter, name: string): void {
     const { declaration, type } = parameter;
     if (!declaration || declaration.type || declaration.initializer) return;
@@ -232,14 +240,6 @@ class ParameterReader {
 
 function rootSchema(properties: SchemaNode, required: readonly string[]): SchemaNode {
   return { type: "object", properties, ...(required.length > 0 && { required: [...required] }) };
-}
-
-function isObjectRoot(schema: SchemaNode): boolean {
-  const { type, anyOf } = schema;
-  return (
-    type === "object" ||
-    (Array.isArray(anyOf) && anyOf.every((one) => isObjectRoot(one as SchemaNode)))
-  );
 }
 
 /** Beyond 2^53 a default would lose digits on its way: it is the function's own matter. */

@@ -1,20 +1,10 @@
-import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import type { JsonValue } from "../../domain/json.ts";
 import { typeKey } from "../../registry/schema/derived-values.ts";
+import { Inexpressible } from "./inexpressible.ts";
 
 /** A schema that is being built. */
 export interface SchemaNode {
   [keyword: string]: JsonValue;
-}
-
-/** A type that can't be a schema; `why` completes "… has the type T, …". */
-export class Inexpressible extends Error {
-  readonly why: string;
-
-  constructor(why: string) {
-    super(why);
-    this.name = "Inexpressible";
-    this.why = why;
-  }
 }
 
 /** The alternatives that a node consists of: itself, where it is no union. */
@@ -82,9 +72,4 @@ export function compact(node: Readonly<Record<string, JsonValue | undefined>>): 
   return Object.fromEntries(
     Object.entries(node).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
   );
-}
-
-/** The root that a node's `$ref`s are resolved in. */
-export function rootOf(definitions: ReadonlyMap<string, JsonValue>): JsonObject {
-  return { $defs: Object.fromEntries(definitions) };
 }

@@ -1,5 +1,5 @@
 import { type TemplateLiteralType, type Type, TypeFlags } from "typescript/unstable/sync";
-import { Inexpressible } from "./schema-node.ts";
+import { Inexpressible } from "./inexpressible.ts";
 
 /** The regular expression of a template literal type, anchored. */
 export function templatePattern(type: TemplateLiteralType): string {
