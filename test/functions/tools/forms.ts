@@ -142,6 +142,67 @@ export function bytes(value: Uint8Array): void {
 export function anything(value: unknown): void {
   void value;
 }
+/** Takes anything, and a text after it. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the form is what is tested
+export function anyFirst(value: any, next: string): void {
+  void [value, next];
+}
+/** Takes anything, or nothing. */
+export function perhapsAnything(value?: unknown): void {
+  void value;
+}
+/** Takes members of any type, and one that may be undefined. */
+export function openMembers(value: { a: unknown; b?: unknown; c: number | undefined }): void {
+  void value;
+}
+/** Takes what JSON can say. */
+export function json(value: shapes.Json): void {
+  void value;
+}
+/** Takes lists of lists without end. */
+export function nest(value: shapes.Nest): void {
+  void value;
+}
+/** Takes known texts, and others. */
+export function known(value: "a" | "b" | (string & {})): void {
+  void value;
+}
+/** Takes what is said in several types. */
+export function several(value: Date | string | null, id: bigint | string): void {
+  void [value, id];
+}
+/** Takes a record of anything. */
+export function looseRecord(value: Record<string, unknown>): void {
+  void value;
+}
+/** Takes keys that a mapped type makes. */
+export function remapped(value: { [K in "a" | "b" as `get_${K}`]-?: K }): void {
+  void value;
+}
+/** Takes either of two, and what both have. */
+export function distributed(value: ({ a: 1 } | { b: 2 }) & { c?: 3 }): void {
+  void value;
+}
+/** Takes a tuple as its arguments. */
+export function spread(...values: [first: string, second?: number]): void {
+  void values;
+}
+/** Takes the parameters of another. */
+export function parametersOf(value: Parameters<typeof spread>): void {
+  void value;
+}
+/** Takes an object of which nothing is said. */
+export function emptyObject(value: {}): void {
+  void value;
+}
+/** Takes what has a length. */
+export function measured(value: { length: number }): void {
+  void value;
+}
+/** Takes what has items. */
+export function arrayLike(value: ArrayLike<string>): void {
+  void value;
+}
 /** Takes any object. */
 export function anyObject(value: object): void {
   void value;
@@ -216,7 +277,9 @@ const definition: ToolsDefinition = defineTools({
     ...[keyedRecord, numberKeys, mixedIndex, templateKeys, peak, intersection, picked, omitted],
     ...[partial, whole, mapped, conditional, generic, template, moment, bytes, anything],
     ...[anyObject, tree, card, shape, choice, said, color, destructured, constrained, rest],
-    ...[indexed, injected, ticks, arrow],
+    ...[indexed, injected, ticks, arrow, anyFirst, perhapsAnything, openMembers, json, nest],
+    ...[known, several, looseRecord, remapped, distributed, spread, parametersOf, emptyObject],
+    ...[measured, arrayLike],
   ],
 });
 

@@ -37,3 +37,7 @@ export type Lists<T> = { [K in keyof T]: T[K][] };
 type Team = { id: number; members: Member[] };
 export type Card = Pick<Team, "id" | "members">;
 type Member = { card: Card };
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+export type Nest = Nest[];
