@@ -19,11 +19,16 @@ import (
 // spawnReal starts a real sidecar, and ends it with the test.
 func spawnReal(t *testing.T, options ...toolport.SpawnOption) *toolport.Sidecar {
 	t.Helper()
+	return spawnOn(t, "testdata/tools.ts", options...)
+}
+
+func spawnOn(t *testing.T, toolsFile string, options ...toolport.SpawnOption) *toolport.Sidecar {
+	t.Helper()
 	if _, err := os.Stat(filepath.Join(repository, "dist", "src", "cli", "main.js")); err != nil {
 		t.Skip("there is no built checkout around this module")
 	}
 	checkGoroutines(t)
-	sidecar, err := toolport.Spawn(t.Context(), "testdata/tools.ts", options...)
+	sidecar, err := toolport.Spawn(t.Context(), toolsFile, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import { z } from "zod";
 
 const isCrowded = process.env["FIELD_CROWD"] !== undefined;
 let additions = 0;
+let silences = 0;
 
 /**
  * Finds an order.
@@ -64,10 +65,22 @@ const silent = defineTool({
   name: "silent",
   description: "Says nothing for a while.",
   parameters: z.object({ ms: z.number() }),
-  async execute({ ms }, { signal }) {
-    await wait(ms, undefined, { signal });
+  async execute({ ms }, { progress, signal }) {
+    silences += 1;
+    try {
+      if (ms > 0) progress(0, 1, "hush");
+      await wait(ms, undefined, { signal });
+    } finally {
+      silences -= 1;
+    }
     return "at last";
   },
+});
+
+const stillSilent = defineTool({
+  name: "still_silent",
+  description: "Says how many calls are silent right now.",
+  execute: () => silences,
 });
 
 const concealed = defineTool({
@@ -101,6 +114,7 @@ export default defineTools({
     make,
     fail,
     silent,
+    stillSilent,
     concealed,
     ...crowd,
   ],

@@ -215,7 +215,7 @@ async def test_b69_no_tool_no_opinion_and_no_known_tool_are_three_answers(client
 async def test_b70_without_a_palette_all_tools_flow_on(client: Client, role: str | None) -> None:
     selection = await client.select(role=role)
 
-    assert len(selection.tools) == 9 and not selection.decided
+    assert len(selection.tools) == 10 and not selection.decided
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ async def test_b74_none_and_nothing_said_differ_at_the_client(client: Client) ->
 
     assert (said.tools, said.decided) == ((), True)
     assert (unsaid.tools, unsaid.decided) == ((), False)
-    assert len((await client.manifest()).tools) == 8
+    assert len((await client.manifest()).tools) == 9
     assert (await client.manifest(names=[])).tools == ()
 
 
@@ -293,7 +293,7 @@ async def test_b75_large_results_arguments_and_manifests_pass(client: Client, ki
 
 def test_b75_a_manifest_of_2000_tools_passes() -> None:
     with Sidecar.spawn(TOOLS, env={"FIELD_CROWD": "1"}) as crowded, crowded.port() as port:
-        assert len(port.manifest().tools) == 2008
+        assert len(port.manifest().tools) == 2009
 
 
 @pytest.fixture(scope="module")
