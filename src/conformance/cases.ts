@@ -1,6 +1,7 @@
 import access from "./cases/access.json" with { type: "json" };
 import execute from "./cases/execute.json" with { type: "json" };
 import health from "./cases/health.json" with { type: "json" };
+import limits from "./cases/limits.json" with { type: "json" };
 import manifest from "./cases/manifest.json" with { type: "json" };
 import refuse from "./cases/refuse.json" with { type: "json" };
 import retry from "./cases/retry.json" with { type: "json" };
@@ -78,7 +79,7 @@ export interface ContractCase {
   readonly steps: readonly Step[];
 }
 
-const topics: readonly unknown[] = [manifest, select, execute, retry, run, refuse, access, health];
+const topics: readonly unknown[] = [manifest, select, execute, retry, run, refuse, access, health, limits];
 
 /** All cases, topic by topic. */
 export const contractCases: readonly ContractCase[] = (
