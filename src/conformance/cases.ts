@@ -1,4 +1,5 @@
 import access from "./cases/access.json" with { type: "json" };
+import budget from "./cases/budget.json" with { type: "json" };
 import execute from "./cases/execute.json" with { type: "json" };
 import health from "./cases/health.json" with { type: "json" };
 import limits from "./cases/limits.json" with { type: "json" };
@@ -79,7 +80,18 @@ export interface ContractCase {
   readonly steps: readonly Step[];
 }
 
-const topics: readonly unknown[] = [manifest, select, execute, retry, run, refuse, access, health, limits];
+const topics: readonly unknown[] = [
+  manifest,
+  select,
+  execute,
+  retry,
+  budget,
+  run,
+  refuse,
+  access,
+  health,
+  limits,
+];
 
 /** All cases, topic by topic. */
 export const contractCases: readonly ContractCase[] = (
