@@ -16,7 +16,7 @@ export type ServerName = "main" | "narrow" | "guarded" | "empty";
 export type ProtocolName = "grpc" | "connect" | "grpc-web";
 
 /** The RPCs that cases call. */
-export type RpcName = "Manifest" | "Select" | "Execute" | "Refuse" | "Run" | "Health";
+export type RpcName = "Manifest" | "Select" | "Execute" | "Refuse" | "Run" | "Health" | "Unknown";
 
 /** JSON data of a case, its placeholders not replaced yet. */
 export type Data = null | boolean | number | string | readonly Data[] | DataObject;

@@ -19,6 +19,8 @@ export const rpcs: Readonly<Record<RpcName, DescMethod>> = Object.freeze({
   Refuse: refuse,
   Run: run,
   Health: Health.method.check,
+  // As a client of a later version would call it.
+  Unknown: { ...manifest, name: "Unknown" } as DescMethod,
 });
 
 /** What a google.protobuf.Any of the contract may hold. */
