@@ -1,4 +1,4 @@
-import type { Data, DataObject } from "./cases.ts";
+import type { Data, DataObject, FaultExpectation } from "./cases.ts";
 import { compareFault } from "./faults.ts";
 import type { Variables } from "./values.ts";
 
@@ -104,7 +104,10 @@ const matchers: Readonly<Record<string, Matcher>> = {
   },
   $all: (actual, parts: readonly Data[], captured, path) =>
     parts.flatMap((part) => compare(actual, part, captured, path)),
-  $fault: (actual, fault: never, captured, path) => compareFault(actual, fault, captured, path),
+  $fault: (actual, fault: FaultExpectation, captured, path) =>
+    compareFault(actual, fault, path, (message, expected) =>
+      compare(message, expected, captured, `${path}.message`),
+    ),
 };
 
 function compareList(

@@ -20,7 +20,7 @@ export const rpcs: Readonly<Record<RpcName, DescMethod>> = Object.freeze({
   Run: run,
   Health: Health.method.check,
   // As a client of a later version would call it.
-  Unknown: { ...manifest, name: "Unknown" } as DescMethod,
+  Unknown: { ...manifest, name: "Unknown" },
 });
 
 /** What a google.protobuf.Any of the contract may hold. */

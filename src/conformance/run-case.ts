@@ -1,13 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fromJson, type JsonValue, type DescMethod, type Message } from "@bufbuild/protobuf";
-import { StatusSchema } from "../wire/v1.ts";
+import { type Status, StatusSchema } from "../wire/v1.ts";
 import type { ContractCase, Data, Expectation, Step } from "./cases.ts";
-import { compareFault } from "./faults.ts";
 import { compare } from "./match.ts";
 import type { Connection, Rpc } from "./paths/path.ts";
 import { jsonOf, rpcs } from "./rpcs.ts";
 import { fill, type Variables } from "./values.ts";
+
+/** Sees what passes. */
+export interface Watch {
+  /** A message was sent, or has come. */
+  message?(message: Message, method: DescMethod): void;
+  /** An RPC ended in a fault. */
+  fault?(status: Status): void;
+}
 
 /** What a case is run against. */
 export interface CaseWorld {
@@ -18,8 +25,7 @@ export interface CaseWorld {
   readonly digest: string;
   /** What `guarded` asks for. */
   readonly token: string;
-  /** Sees each message that is sent or has come. */
-  readonly seen?: (message: Message, method: DescMethod, way: "sent" | "received") => void;
+  readonly watch?: Watch | undefined;
 }
 
 /** How long a case may take, in milliseconds. */
@@ -139,7 +145,7 @@ class Execution {
     if (requestBytes !== undefined) rpc.send(new Uint8Array(Buffer.from(requestBytes, "base64")));
     else {
       const sent = fromJson(method.input, this.#fill(message ?? {}) as JsonValue);
-      this.#world.seen?.(sent, method, "sent");
+      this.#world.watch?.message?.(sent, method);
       rpc.send(sent);
     }
     return [];
@@ -173,7 +179,7 @@ class Execution {
     const { method, rpc } = this.#open(name);
     const message = await rpc.next();
     if (!message) return undefined;
-    this.#world.seen?.(message, method, "received");
+    this.#world.watch?.message?.(message, method);
     return jsonOf(method.output, message);
   }
 
@@ -191,11 +197,11 @@ class Execution {
     }
     const status = await rpc.ended;
     this.#rpcs.delete(name);
+    if (status) this.#world.watch?.fault?.(status);
     const given = status && jsonOf(StatusSchema, status);
     const { message, messages, lastMessage, fault } = expect;
     if (fault) {
-      const expected = this.#fill(fault as unknown as Data) as never;
-      const differences = compareFault(given ?? {}, expected, this.#variables);
+      const differences = this.#compare(given ?? {}, { $fault: fault as unknown as Data });
       if (differences.length > 0) return differences;
     } else if (given !== undefined) {
       return [`the RPC ended with ${JSON.stringify(given)}, expected OK`];

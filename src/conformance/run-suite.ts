@@ -26,12 +26,7 @@ export interface CaseResult {
 }
 
 /** Why a case is not run over a path; undefined where it is. */
-export function reasonToSkip(
-  { server = "main", only }: ContractCase,
-  { protocol }: Path,
-  { addresses }: SuiteTarget,
-): string | undefined {
-  if (addresses[server] === undefined) return `no server ${JSON.stringify(server)} was given`;
+export function reasonToSkip({ only }: ContractCase, { protocol }: Path): string | undefined {
   return !only || only.protocols.includes(protocol) ? undefined : only.why;
 }
 
@@ -135,7 +130,11 @@ async function resultOf(
     details,
     durationMs: performance.now() - begun,
   });
-  const why = reasonToSkip(example, path, target);
+  const { server = "main" } = example;
+  const why =
+    target.addresses[server] === undefined
+      ? `no server ${JSON.stringify(server)} was given`
+      : reasonToSkip(example, path);
   if (why !== undefined) return result("skipped", [why]);
   let details: readonly string[];
   try {

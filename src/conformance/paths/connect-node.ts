@@ -78,7 +78,7 @@ function open(transport: Transport, method: DescMethod, { headers, timeoutMs }: 
       signal,
       timeoutMs,
       headers,
-      message as never,
+      message,
     );
     inbox.put(response.message);
   };

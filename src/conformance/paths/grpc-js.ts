@@ -55,8 +55,8 @@ function open(client: grpc.Client, method: DescMethod, { headers, timeoutMs }: R
   let duplex: grpc.ClientDuplexStream<Message | Uint8Array, Message> | undefined;
   if (method.methodKind === "bidi_streaming") {
     duplex = client.makeBidiStreamRequest(path, encode, decode, metadata, options);
-    call = duplex as AnyCall;
-    follow(duplex as grpc.ClientDuplexStream<Message, Message>);
+    call = duplex;
+    follow(duplex);
   }
   return {
     send(message) {

@@ -1,0 +1,3 @@
+import { testPath } from "./lib/test-path.ts";
+
+testPath("connect-node gRPC-Web");
