@@ -208,8 +208,6 @@ class Execution {
     }
     if (lastMessage !== undefined) return this.#compare(came.at(-1), lastMessage);
     if (message !== undefined) return this.#compare(came, [message]);
-    // A fault may come after some events; those that matter are listed.
-    if (messages === undefined && fault) return [];
     return this.#compare(came, messages ?? []);
   }
 

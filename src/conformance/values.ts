@@ -18,7 +18,7 @@ export function fill(data: Data, variables: Variables): Data {
     const [key, value] = first;
     if (key === "$repeat") return repeated(value as readonly [string, number]);
     if (key === "$concat") {
-      return (value as readonly Data[]).map((part) => fill(part, variables)).join("");
+      return (fill(value, variables) as readonly string[]).join("");
     }
   }
   return Object.fromEntries(
