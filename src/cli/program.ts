@@ -6,6 +6,7 @@ import { version } from "../config/version.ts";
 import { guardProcess } from "../server/process-guard.ts";
 import { type CallFlags, runCall } from "./call.ts";
 import { runCheck } from "./check.ts";
+import { addConformanceCommand } from "./conformance-command.ts";
 import { Console } from "./console.ts";
 import { exitCodes, failureOf } from "./failure.ts";
 import { addJournalCommands } from "./journal-commands.ts";
@@ -177,6 +178,7 @@ function buildProgram(own: CommandProcess, done: (exitCode: number) => void): Co
     });
 
   addJournalCommands(program, consoleFor, done);
+  addConformanceCommand(program, consoleFor, done);
   return program;
 }
 

@@ -65,7 +65,8 @@ function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-function tokenFor(flags: TargetFlags): string | undefined {
+/** The token that a server asks for: from the flag, or from the environment. */
+export function tokenFor(flags: Pick<TargetFlags, "tokenFile">): string | undefined {
   if (flags.tokenFile !== undefined) return readTokenFile(flags.tokenFile);
   const token = process.env["TOOLPORT_TOKEN"]?.trim();
   if (token) return token;

@@ -1,9 +1,8 @@
 import { create } from "@bufbuild/protobuf";
-import { type ManifestResponse, StatusSchema, ToolPortService } from "../wire/v1.ts";
+import { type ManifestResponse, ToolPortService } from "../wire/v1.ts";
 import { type ContractCase, contractCases, type ServerName } from "./cases.ts";
 import type { Connection, Path } from "./paths/path.ts";
 import { type CaseWorld, runCase } from "./run-case.ts";
-import { jsonOf } from "./rpcs.ts";
 
 /** The servers that the suite is run against. */
 export interface SuiteTarget {
@@ -43,11 +42,11 @@ export class SuiteLink {
   }
 
   /**
-   * What a case is run against.
+   * What the cases of a server are run against.
    *
-   * @throws Error where its server gives no manifest
+   * @throws Error where it gives no manifest
    */
-  world({ server = "main" }: ContractCase): Promise<CaseWorld> {
+  world(server: ServerName = "main"): Promise<CaseWorld> {
     const known = this.#worlds.get(server);
     if (known) return known;
     const made = this.#connect(server);
@@ -72,8 +71,10 @@ export class SuiteLink {
     const answer = (await rpc.next()) as ManifestResponse | undefined;
     const status = await rpc.ended;
     if (!answer) {
-      const why = status ? JSON.stringify(jsonOf(StatusSchema, status)) : "no message";
-      throw new Error(`the server ${server} at ${address} gives no manifest: ${why}`);
+      const why = status ? status.message : "it ended without a message";
+      throw new Error(
+        `the server ${JSON.stringify(server)} at ${address} gives no manifest over ${this.#path.name}: ${why}`,
+      );
     }
     return {
       connection,
@@ -138,7 +139,7 @@ async function resultOf(
   if (why !== undefined) return result("skipped", [why]);
   let details: readonly string[];
   try {
-    details = await runCase(example, await link.world(example));
+    details = await runCase(example, await link.world(server));
   } catch (error) {
     return result("failed", [error instanceof Error ? error.message : String(error)]);
   }

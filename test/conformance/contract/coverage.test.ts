@@ -60,7 +60,7 @@ test("every RPC, field, absence, enum value and fault of the contract is shown b
   const work = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const own = new Coverage();
-      const world = { ...(await link.world(next)), watch: own };
+      const world = { ...(await link.world(next.server)), watch: own };
       const differences = await runCase(next, world);
       // What a case that fails has seen proves nothing.
       if (differences.length === 0) all.add(own);

@@ -40,7 +40,7 @@ export function testPath(name: string): void {
     const run = knownFailure === undefined ? test : test.failing;
     run(knownFailure === undefined ? `${id}: ${title}` : `${id}: ${title} (${knownFailure})`, (t) =>
       places.hold(async () => {
-        t.deepEqual(await runCase(example, await link.world(example)), []);
+        t.deepEqual(await runCase(example, await link.world(example.server)), []);
       }),
     );
   }
