@@ -8,12 +8,12 @@ import {
 import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { isToolPortError, ToolPortError } from "../errors.ts";
+import { ToolPortError } from "../errors.ts";
 import type { Log } from "../internal/log.ts";
 import { toConnectError } from "../wire/faults.ts";
-import type { Authenticate } from "./authenticate.ts";
 import { boundBody } from "./bound-body.ts";
-import { Deadline, deadlineFault, readTimeout } from "./deadline.ts";
+import { Deadline } from "./deadline.ts";
+import { type Gate, joined, readHead } from "./rpc-head.ts";
 import { type RpcScope, scopeKey } from "./scope.ts";
 
 /** A request over HTTP/1.1 or HTTP/2. */
@@ -23,21 +23,12 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
 /** What the adapter needs. */
-export interface AdapterOptions {
+export interface AdapterOptions extends Gate {
   readonly handlers: ReadonlyMap<string, UniversalHandler>;
-  readonly authenticate: Authenticate;
-  /** Whether the server is shutting down and takes no new calls. */
-  isDraining(): boolean;
   /** How long a unary or server-streaming request's message may take to come, in milliseconds. */
   readonly bodyTimeoutMs: number;
   readonly log: Log;
 }
-
-/** Paths that need no credential and are answered while draining. */
-const healthPrefix = "/grpc.health.v1.Health/";
-
-/** Paths that stay open to whoever is authenticated while draining. */
-const reflectionPrefix = "/grpc.reflection.";
 
 /** Statuses that the framework answers with before it asks whether the RPC may go on. */
 const ungated: ReadonlySet<number> = new Set([404, 405, 415, 505]);
@@ -88,25 +79,10 @@ async function serve(
   return universalResponseToNodeResponse(answer, response);
 }
 
-/** Reads what the headers say of the RPC; what is wrong with them becomes its refusal. */
+/** What is known of the RPC, with its deadline running. */
 function openScope(request: NodeRequest, path: string, options: AdapterOptions): RpcScope {
-  const { headers } = request;
-  let principal = "";
-  let deadline: Deadline | undefined;
-  let refusal: ToolPortError | undefined;
-  try {
-    const isHealth = path.startsWith(healthPrefix);
-    if (!isHealth) principal = options.authenticate(headers.authorization);
-    if (!isHealth && !path.startsWith(reflectionPrefix) && options.isDraining()) {
-      throw new ToolPortError("DRAINING", "the server is shutting down and takes no new calls");
-    }
-    const ms = readTimeout(joined(headers["grpc-timeout"]), joined(headers["connect-timeout-ms"]));
-    if (ms !== undefined) deadline = new Deadline(ms);
-    if (ms !== undefined && ms <= 0) throw deadlineFault();
-  } catch (thrown) {
-    if (!isToolPortError(thrown)) throw thrown;
-    refusal = thrown;
-  }
+  const { principal, timeoutMs, refusal } = readHead(request.headers, path, options);
+  const deadline = timeoutMs === undefined ? undefined : new Deadline(timeoutMs);
   return { principal, deadline, refusal, goneCause: watchCause(request) };
 }
 
@@ -181,8 +157,4 @@ function respond(
   const target = response as ServerResponse;
   target.writeHead(status, headers);
   target.end(body);
-}
-
-function joined(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === "string" || value === undefined ? value : value.join(",");
 }

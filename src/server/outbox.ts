@@ -1,15 +1,9 @@
+import type { Outlet, OutletHooks } from "./outlet.ts";
+
 // I1  Values come out in the order they went in; the end comes last and once.
 // I2  `push` answers false exactly when the reader is behind; `room` is called once for it, when the
 //     reader has caught up. A producer that heeds it holds at most `capacity` and one value more.
 // I3  A reader that leaves is told of nothing more; `left` is called once, unless the end had come.
-
-/** What the producer wants to know of its reader. */
-export interface OutboxHooks {
-  /** The reader has caught up after {@link Outbox.push} answered false. */
-  room(): void;
-  /** The reader has gone before the end. */
-  left(): void;
-}
 
 /** How many values may wait, be they small: each costs more on its way than it weighs. */
 const maxValues = 128;
@@ -23,8 +17,8 @@ interface Waiter<T> {
 }
 
 /** Turns callbacks into an async iterable that tells the producer when its reader is behind. */
-export class Outbox<T> implements AsyncIterableIterator<T, undefined> {
-  readonly #hooks: OutboxHooks;
+export class Outbox<T> implements AsyncIterableIterator<T, undefined>, Outlet<T> {
+  readonly #hooks: OutletHooks;
   readonly #capacity: number;
   #values: { readonly value: T; readonly bytes: number }[] = [];
   #bytes = 0;
@@ -33,22 +27,15 @@ export class Outbox<T> implements AsyncIterableIterator<T, undefined> {
   #error: { readonly reason: unknown } | undefined;
   readonly #waiters: Waiter<T>[] = [];
 
-  constructor(hooks: OutboxHooks, capacity: number = defaultCapacity) {
+  constructor(hooks: OutletHooks, capacity: number = defaultCapacity) {
     this.#hooks = hooks;
     this.#capacity = capacity;
   }
 
-  /** How much waits for the reader, in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /**
-   * Hands a value to the reader.
-   *
-   * @param bytes about how much memory it holds
-   * @returns false to say: no more until `room` is called
-   */
   push(value: T, bytes: number): boolean {
     if (this.#isOver) return true;
     const waiter = this.#waiters.shift();
@@ -62,7 +49,6 @@ export class Outbox<T> implements AsyncIterableIterator<T, undefined> {
     return !this.#isBehind;
   }
 
-  /** Ends the stream after what was pushed; with a reason it fails. Idempotent. */
   end(error?: { readonly reason: unknown }): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -1,5 +1,4 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import type { HandlerContext } from "@connectrpc/connect";
 import type { CallRequest } from "../domain/call.ts";
 import { isToolPortError, ToolPortError } from "../errors.ts";
 import type { CallEnd } from "../execution/port.ts";
@@ -15,7 +14,7 @@ import {
   readOnDisconnect,
 } from "../wire/request.ts";
 import {
-  type CallEventSchema,
+  type CallEvent,
   type OpenRun,
   type RunRequest,
   type RunResponse,
@@ -24,18 +23,12 @@ import {
 import { fitAnswer, requireAnswerable, weightOf } from "./answer.ts";
 import { outputTooLarge, sizeOf } from "./call-stream.ts";
 import { withDetails } from "./framework-faults.ts";
-import { Outbox } from "./outbox.ts";
-import { scopeOf } from "./scope.ts";
+import type { Outlet } from "./outlet.ts";
 import type { ServerInfoInit } from "./server-info.ts";
 
-// I1  One loop reads the requests; it is awaited by nobody but ends in the outbox, which every road
-//     out of the RPC goes through, and it never throws.
-// I2  While very much waits for a peer that does not read, its requests are not read either, so that
-//     what it makes wait is bounded. It takes that much, since many a client sends all that it has
-//     before it reads.
-// I3  Of the requests that have come, so many are taken in one turn of the loop: a kernel that starts
-//     ten thousand calls at once does not keep it to itself.
-// I4  A fault of one call travels as its event; only what breaks the stream's own rules ends it.
+// I1  A fault of one call travels as its event; only what breaks the stream's own rules ends it.
+// I2  Every road out of the RPC goes through the outlet's end, which comes once.
+// I3  After the end requests may still come; they are dropped.
 
 /** What a run's stream needs. */
 export interface RunStreamOptions {
@@ -46,63 +39,20 @@ export interface RunStreamOptions {
   readonly log: Log;
 }
 
-/** How many unread bytes stop the reading of requests. */
-const maxUnreadBytes = 64 << 20;
-
-/** How many requests are taken before others get a turn of the loop. */
-const requestsATurn = 64;
-
-type EventInit = MessageInitShape<typeof CallEventSchema>["event"];
-
-/** Serves one live run over one stream. */
-export function streamRun(
-  requests: AsyncIterable<RunRequest>,
-  context: HandlerContext,
-  options: RunStreamOptions,
-): AsyncIterable<RunResponse> {
-  return new RunStream(requests, context, options).outbox;
-}
-
-class RunStream implements RunPeer {
+/** One live run on one stream, whatever carries it. */
+export class RunStream implements RunPeer {
   readonly principal: string;
-  readonly outbox: Outbox<RunResponse>;
-  readonly #context: HandlerContext;
+  readonly #outlet: Outlet<RunResponse>;
   readonly #options: RunStreamOptions;
   readonly #asked = new Map<bigint, CallRequest>();
   readonly #overflowed = new Set<bigint>();
   #session: RunSession | undefined;
   #isClosed = false;
-  #readOn: () => void = () => {};
 
-  constructor(
-    requests: AsyncIterable<RunRequest>,
-    context: HandlerContext,
-    options: RunStreamOptions,
-  ) {
-    const { principal, goneCause, deadline } = scopeOf(context);
+  constructor(principal: string, outlet: Outlet<RunResponse>, options: RunStreamOptions) {
     this.principal = principal;
-    this.#context = context;
+    this.#outlet = outlet;
     this.#options = options;
-    const leave = (): void => this.#session?.leave(goneCause());
-    const room = (): void => {
-      this.#session?.resume();
-      this.#readOn();
-    };
-    const left = (): void => {
-      this.#isClosed = true;
-      leave();
-      this.#readOn();
-    };
-    this.outbox = new Outbox<RunResponse>({ room, left });
-    context.signal.addEventListener("abort", () => {
-      leave();
-      this.close();
-    });
-    deadline?.race(new Promise<never>(() => {})).catch((fault: ToolPortError) => {
-      this.#session?.leave("deadline", fault);
-      this.close(fault);
-    });
-    void this.#read(requests);
   }
 
   opened(resumed: boolean): void {
@@ -119,7 +69,7 @@ class RunStream implements RunPeer {
     const isTooLarge =
       bytes > maxMessageBytes / 4 &&
       toBinary(RunResponseSchema, message).byteLength > maxMessageBytes;
-    if (!isTooLarge) return this.outbox.push(message, bytes);
+    if (!isTooLarge) return this.#outlet.push(message, bytes);
     this.#overflowed.add(tag);
     this.#fault(tag, callId, outputTooLarge(maxMessageBytes));
     queueMicrotask(() => this.#session?.cancel(tag));
@@ -137,10 +87,10 @@ class RunStream implements RunPeer {
     const answer = fitAnswer(request, end.outcome, request.acceptChunks, maxMessageBytes);
     for (const chunk of answer.chunks) {
       const message = this.#event(tag, callId, { case: "chunk", value: chunk });
-      this.outbox.push(message, chunk.data.byteLength);
+      this.#outlet.push(message, chunk.data.byteLength);
     }
     const message = this.#event(tag, callId, { case: "call", value: answer.call });
-    this.outbox.push(message, weightOf(answer.call));
+    this.#outlet.push(message, weightOf(answer.call));
   }
 
   ask(question: Parameters<RunPeer["ask"]>[0]): void {
@@ -153,31 +103,54 @@ class RunStream implements RunPeer {
 
   close(fault?: ToolPortError): void {
     this.#isClosed = true;
-    this.outbox.end(fault ? { reason: toConnectError(fault, this.#options.log) } : undefined);
+    this.#outlet.end(fault ? { reason: toConnectError(fault, this.#options.log) } : undefined);
   }
 
-  async #read(requests: AsyncIterable<RunRequest>): Promise<void> {
-    let taken = 0;
-    try {
-      for await (const { message } of requests) {
-        taken += 1;
-        if (taken % requestsATurn === 0) await new Promise((resolve) => setImmediate(resolve));
-        // Nobody would hear of a run that opened now. What still comes is read and dropped.
-        if (this.#isClosed) continue;
-        if (this.#session) this.#take(this.#session, message);
-        else this.#session = this.#open(message);
-        if (this.outbox.bytes > maxUnreadBytes) {
-          await new Promise<void>((resolve) => {
-            this.#readOn = resolve;
-          });
-        }
-      }
-      if (this.#session) this.#session.halfClose();
-      else this.close();
-    } catch (thrown) {
-      if (this.#context.signal.aborted) return;
-      this.#break(thrown);
-    }
+  /**
+   * Takes the kernel's next message.
+   *
+   * @throws ToolPortError where it breaks the stream's rules; tell {@link break} of it
+   */
+  take({ message }: RunRequest): void {
+    // Nobody would hear of a run that opened now. What still comes is dropped.
+    if (this.#isClosed) return;
+    if (this.#session) this.#take(this.#session, message);
+    else this.#session = this.#open(message);
+  }
+
+  /** The kernel has no more to say. */
+  halfClose(): void {
+    if (this.#session) this.#session.halfClose();
+    else this.close();
+  }
+
+  /** The reader has caught up. */
+  resume(): void {
+    this.#session?.resume();
+  }
+
+  /** The kernel has gone. */
+  leave(cause: "cancelled" | "disconnected"): void {
+    this.#isClosed = true;
+    this.#session?.leave(cause);
+    this.close();
+  }
+
+  /** The RPC's deadline has passed. */
+  expire(fault: ToolPortError): void {
+    this.#session?.leave("deadline", fault);
+    this.close(fault);
+  }
+
+  /** The peer broke the stream's rules: it ends, and the run with it. */
+  break(thrown: unknown): void {
+    const { log, maxMessageBytes } = this.#options;
+    const error = isToolPortError(thrown)
+      ? toConnectError(thrown, log)
+      : withDetails(thrown, maxMessageBytes, log);
+    this.#isClosed = true;
+    this.#outlet.end({ reason: error });
+    this.#session?.leave("cancelled");
   }
 
   #open(message: RunRequest["message"]): RunSession {
@@ -223,31 +196,19 @@ class RunStream implements RunPeer {
     }
   }
 
-  /** The peer broke the stream's rules: it ends, and the run with it. */
-  #break(thrown: unknown): void {
-    const { log, maxMessageBytes } = this.#options;
-    const error = isToolPortError(thrown)
-      ? toConnectError(thrown, log)
-      : withDetails(thrown, maxMessageBytes, log);
-    this.#isClosed = true;
-    this.outbox.end({ reason: error });
-    this.#session?.leave("cancelled");
-  }
-
   #fault(tag: bigint, callId: string, fault: ToolPortError): void {
     this.#asked.delete(tag);
     const status = toStatus(fault, this.#options.log);
-    this.outbox.push(this.#event(tag, callId, { case: "fault", value: status }), 128);
+    this.#outlet.push(this.#event(tag, callId, { case: "fault", value: status }), 128);
   }
 
-  #event(tag: bigint, callId: string, event: EventInit): RunResponse {
-    return create(RunResponseSchema, {
-      message: { case: "event", value: { tag, callId, event: event ?? { case: undefined } } },
-    });
+  #event(tag: bigint, callId: string, event: CallEvent["event"]): RunResponse {
+    const value: CallEvent = { $typeName: "toolport.v1.CallEvent", tag, callId, event };
+    return { $typeName: "toolport.v1.RunResponse", message: { case: "event", value } };
   }
 
   #send(message: MessageInitShape<typeof RunResponseSchema>["message"], bytes: number): void {
-    this.outbox.push(
+    this.#outlet.push(
       create(RunResponseSchema, { message: message ?? { case: undefined } }),
       64 + bytes,
     );

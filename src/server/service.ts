@@ -14,7 +14,7 @@ import { readSelectRequest, toSelectionResult } from "../wire/selection.ts";
 import type { ManifestRequest, ToolPortService } from "../wire/v1.ts";
 import { requireAnswerable } from "./answer.ts";
 import { streamCall } from "./call-stream.ts";
-import { streamRun } from "./run-stream.ts";
+import { streamRun } from "./run-requests.ts";
 import { type ServerFacts, serverInfo } from "./server-info.ts";
 
 /** What the service answers from. */

@@ -1,4 +1,3 @@
-import { create } from "@bufbuild/protobuf";
 import type {
   CallEvent as Event,
   CallRequest,
@@ -8,14 +7,10 @@ import type {
 } from "../domain/call.ts";
 import {
   type Content,
-  ContentSchema,
   ErrorKind,
   type ToolCall,
-  ToolCallSchema,
   type ToolOutput,
-  ToolOutputSchema,
   type ToolProgress,
-  ToolProgressSchema,
 } from "./v1.ts";
 
 // Text is made well-formed on its way out: a lone surrogate has no UTF-8 form and would turn a
@@ -39,18 +34,25 @@ export type Asked = Pick<CallRequest, "callId" | "name" | "argumentsJson">;
 
 /** An outcome as the ToolCall that answers a request. */
 export function toToolCall(asked: Asked, outcome: Outcome): ToolCall {
-  const call = create(ToolCallSchema);
-  call.id = asked.callId;
-  call.name = asked.name;
-  call.argumentsJson = asked.argumentsJson;
-  call.durationMs = Number.isFinite(outcome.durationMs) ? Math.max(0, outcome.durationMs) : 0;
-  call.attempt = outcome.attempt;
-  call.replayed = outcome.replayed;
-  call.content = outcome.content.map(toContent);
+  // Written out rather than made by the library: this is on the way of every call.
+  const call: ToolCall = {
+    $typeName: "toolport.v1.ToolCall",
+    id: asked.callId,
+    name: asked.name,
+    argumentsJson: asked.argumentsJson,
+    errorKind: ErrorKind.UNSPECIFIED,
+    durationMs: Number.isFinite(outcome.durationMs) ? Math.max(0, outcome.durationMs) : 0,
+    content: outcome.content.length === 0 ? [] : outcome.content.map(toContent),
+    replayed: outcome.replayed,
+    attempt: outcome.attempt,
+  };
   if (outcome.ok) {
     call.result = outcome.result.toWellFormed();
     if (outcome.structuredJson !== undefined) {
-      call.structuredJson = outcome.structuredJson.toWellFormed();
+      call.structuredJson =
+        outcome.structuredJson === outcome.result
+          ? call.result
+          : outcome.structuredJson.toWellFormed();
     }
   } else {
     call.error = outcome.error.toWellFormed();
@@ -80,14 +82,19 @@ export type EventInit =
 /** What happens during a call, as an event of Execute or Run. */
 export function toEvent(event: Event): EventInit {
   if (event.kind === "progress") {
-    const value = create(ToolProgressSchema, {
-      done: event.done,
-      message: event.message.toWellFormed(),
-    });
-    if (event.total !== undefined) value.total = event.total;
+    const { done, total, message } = event;
+    const value: ToolProgress = {
+      $typeName: "toolport.v1.ToolProgress",
+      done,
+      message: message.toWellFormed(),
+    };
+    if (total !== undefined) value.total = total;
     return { case: "progress", value };
   }
-  return { case: "output", value: create(ToolOutputSchema, { output: toOutput(event) }) };
+  return {
+    case: "output",
+    value: { $typeName: "toolport.v1.ToolOutput", output: toOutput(event) },
+  };
 }
 
 function toOutput(event: Exclude<Event, { kind: "progress" }>): ToolOutput["output"] {
@@ -102,7 +109,11 @@ function toOutput(event: Exclude<Event, { kind: "progress" }>): ToolOutput["outp
 }
 
 function toContent(part: ContentPart): Content {
-  const content = create(ContentSchema, { mimeType: part.mimeType.toWellFormed() });
+  const content: Content = {
+    $typeName: "toolport.v1.Content",
+    mimeType: part.mimeType.toWellFormed(),
+    source: { case: undefined },
+  };
   if (part.name !== undefined) content.name = part.name.toWellFormed();
   if (part.data !== undefined) {
     content.source = { case: "data", value: new Uint8Array(part.data) };
