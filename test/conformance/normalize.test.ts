@@ -4,6 +4,7 @@ import { buildRegistry } from "../../src/registry/build-registry.ts";
 import { readCases } from "./lib/cases.ts";
 import { testCases, testKnownFailures } from "./lib/known-failures.ts";
 import { compareRegistry, type ExpectedRegistry } from "./lib/registry-view.ts";
+import { toolsFromCase } from "./lib/plain-functions.ts";
 import { toolFromCase, type ToolSpec } from "./lib/tool-from-case.ts";
 
 interface Input {
@@ -12,8 +13,8 @@ interface Input {
 
 testKnownFailures();
 
-testCases(readCases<Input, ExpectedRegistry>("normalize"), (t, example) => {
-  const tools = example.input.tools.map((spec) => toolFromCase(spec));
+testCases(readCases<Input, ExpectedRegistry>("normalize"), async (t, example) => {
+  const tools = await toolsFromCase(example.input.tools);
   compareRegistry(t, example, tools, () => buildRegistry({ tools }));
 });
 
@@ -25,7 +26,7 @@ test("an empty name is refused, naming the position", (t) => {
   });
 });
 
-test("a plain function is refused with how to wrap it", (t) => {
+test("a plain function whose source was not read is refused with how to wrap it", (t) => {
   const tools = [toolFromCase({ form: "callable", name: "look_up" })];
   t.throws(() => buildRegistry({ tools }), {
     instanceOf: ConfigurationError,
