@@ -11,7 +11,9 @@ import { createHandlers, served } from "./handlers.ts";
 import { HealthState } from "./health.ts";
 import { listen } from "./listen.ts";
 import { createRequestListener } from "./node-adapter.ts";
+import { createBarePath } from "./bare/bare-path.ts";
 import { createReflection } from "./reflection.ts";
+import { serverInfo } from "./server-info.ts";
 import { createService } from "./service.ts";
 import { type ConnectionLimits, SharedPort } from "./shared-port.ts";
 
@@ -56,6 +58,11 @@ export interface ServeOptions {
   readonly version?: string | undefined;
   /** What ServerInfo lists beside `run`, such as `journal`. */
   readonly features?: readonly string[] | undefined;
+  /**
+   * Whether Execute and Run over gRPC go from HTTP/2 straight to the executor; what a caller sees is
+   * the same, only sooner. Default true.
+   */
+  readonly barePath?: boolean | undefined;
   readonly log?: Log | undefined;
 }
 
@@ -107,14 +114,27 @@ export async function serve(options: ServeOptions): Promise<ToolPortServer> {
     { maxMessageBytes: limits.messageBytes, log },
   );
   let isDraining = false;
+  const gate = { authenticate, isDraining: () => isDraining };
   const onRequest = createRequestListener({
+    ...gate,
     handlers,
-    authenticate,
-    isDraining: () => isDraining,
     bodyTimeoutMs: limits.bodyMs,
     log,
   });
-  const port = new SharedPort(onRequest, limits, log);
+  const bare =
+    options.barePath === false
+      ? undefined
+      : createBarePath({
+          ...gate,
+          executor,
+          runs,
+          digest: options.registry.digest,
+          server: serverInfo(info, runs !== undefined),
+          maxMessageBytes: limits.messageBytes,
+          bodyMs: limits.bodyMs,
+          log,
+        });
+  const port = new SharedPort({ onRequest, takeStream: bare?.serve }, limits, log);
   const bound = await listen(port.server, address);
   port.server.on("error", (error: Error) => log("error", "listener_error", { error }));
 
@@ -126,6 +146,7 @@ export async function serve(options: ServeOptions): Promise<ToolPortServer> {
     runs?.close(new ToolPortError("DRAINING", "the server is shutting down"));
     health.close();
     await port.close(flushMs);
+    bare?.close();
   }
 
   let closing: Promise<void> | undefined;

@@ -1,5 +1,11 @@
 import { createServer as createHttp1, type Server as Http1Server } from "node:http";
-import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from "node:http2";
+import {
+  createServer as createHttp2,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { Socket } from "node:net";
 import type { Log } from "../internal/log.ts";
 import { keepAlive } from "./keepalive.ts";
@@ -28,8 +34,25 @@ const refusals: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
 };
 
+type StreamListener = (
+  this: Http2Server,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  ...more: unknown[]
+) => void;
+
 /** What an HTTP/2 client says first. */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+
+/** Who serves what comes over the port. */
+export interface PortListeners {
+  /** A request of either version of HTTP that nobody else has taken. */
+  readonly onRequest: (request: NodeRequest, response: NodeResponse) => void;
+  /** Sees each HTTP/2 stream first; true where it serves it. */
+  readonly takeStream?:
+    | ((stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => boolean)
+    | undefined;
+}
 
 /**
  * One listening socket that speaks HTTP/1.1 and HTTP/2 without TLS, as each peer's first bytes say.
@@ -46,11 +69,7 @@ export class SharedPort {
   readonly #sessions = new Set<ServerHttp2Session>();
   #isClosing = false;
 
-  constructor(
-    onRequest: (request: NodeRequest, response: NodeResponse) => void,
-    limits: ConnectionLimits,
-    log: Log,
-  ) {
+  constructor(listeners: PortListeners, limits: ConnectionLimits, log: Log) {
     this.#limits = limits;
     this.#log = log;
     this.server = createHttp1({
@@ -70,7 +89,7 @@ export class SharedPort {
         enablePush: false,
       },
     });
-    this.#serve(onRequest);
+    this.#serve(listeners);
   }
 
   /** How many connections are open. */
@@ -100,7 +119,7 @@ export class SharedPort {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #serve(onRequest: (request: NodeRequest, response: NodeResponse) => void): void {
+  #serve({ onRequest, takeStream = () => false }: PortListeners): void {
     const { server } = this;
     // The HTTP/1.1 server listens, so that its own timeouts run; its listener comes second.
     const speakHttp1 = server.listeners("connection") as ((socket: Socket) => void)[];
@@ -119,6 +138,13 @@ export class SharedPort {
       return undefined;
     });
     this.#http2.on("request", onRequest);
+    // The listener that makes requests of streams comes second.
+    const makeRequest = this.#http2.listeners("stream") as StreamListener[];
+    this.#http2.removeAllListeners("stream");
+    this.#http2.on("stream", (stream, headers, ...more) => {
+      if (takeStream(stream, headers)) return;
+      for (const listener of makeRequest) listener.call(this.#http2, stream, headers, ...more);
+    });
     this.#http2.on("session", (session) => this.#adopt(session));
     this.#http2.on("sessionError", (error: Error) => {
       this.#log("debug", "connection_error", { error });
