@@ -10,8 +10,9 @@ import {
   type PlainFunction,
   refuseFunction,
 } from "../registry/plain-function.ts";
+import { describeFunction } from "../registry/show.ts";
 import { derive, hasCompiler } from "./derive.ts";
-import { functionExports, plainFunctionsOf } from "./find-functions.ts";
+import { functionExports, functionsOf } from "./find-functions.ts";
 import { locate } from "./locate.ts";
 import {
   parseSchemas,
@@ -61,7 +62,8 @@ export async function describeFunctions(
   loaded: LoadedFile,
   { schemas = "reuse" }: DescribeOptions = {},
 ): Promise<FunctionsReport> {
-  const functions = plainFunctionsOf(loaded.definition);
+  const { plain: functions, others } = functionsOf(loaded.definition);
+  if (others.length > 0) refuseOthers(others);
   const count = functions.length;
   if (count === 0) return { count, from: "nowhere", stale: undefined, derived: undefined };
   const stored = storedFor(loaded.file);
@@ -72,6 +74,17 @@ export async function describeFunctions(
   if (!hasCompiler()) throw withoutCompiler(loaded.file, functions, stale);
   const derived = await deriveAll(loaded, functions, schemas === "reuse" ? stale : undefined);
   return { count, from: "source", stale, derived };
+}
+
+/** A class and a bound function can't be tools, whatever their types. */
+function refuseOthers(others: readonly PlainFunction[]): void {
+  const places = locate(others);
+  for (const fn of others) {
+    const at = places.get(fn);
+    const place = at ? `${basename(fileURLToPath(at.url))}:${at.line}: ` : "";
+    const what = describeFunction(fn as { readonly name?: unknown });
+    refuseFunction(fn, `${what} can't be a tool: ${place}export a function that uses it`);
+  }
 }
 
 /** Threads are told what the process derived; anyone else reads the schema file. */

@@ -4,13 +4,25 @@ import { isRegisteredTool } from "../registry/register.ts";
 import { read } from "../registry/tool-face.ts";
 import { isBound, isClass } from "../registry/show.ts";
 
-/** The plain functions that a definition offers as tools, each once. */
-export function plainFunctionsOf({
-  tools,
-  capabilities,
-}: ToolsDefinition): readonly PlainFunction[] {
-  const offered = [...tools, ...capabilities.flatMap(toolsOf)];
-  return [...new Set(offered.map(unwrapped).filter(isPlainFunction))];
+/** What a definition offers as tools that is a function, each once. */
+export interface OfferedFunctions {
+  readonly plain: readonly PlainFunction[];
+  /** Classes, and what `bind` made: they can't be tools. */
+  readonly others: readonly PlainFunction[];
+}
+
+/** The functions that a definition offers as tools. */
+export function functionsOf({ tools, capabilities }: ToolsDefinition): OfferedFunctions {
+  const offered = [...tools, ...capabilities.flatMap(toolsOf)].map(unwrapped);
+  const functions = [...new Set(offered)].filter((one) => typeof one === "function");
+  return {
+    plain: functions.filter(isPlain) as PlainFunction[],
+    others: functions.filter((one) => !isPlain(one)) as PlainFunction[],
+  };
+}
+
+function isPlain(value: unknown): boolean {
+  return !isClass(value) && !isBound(value);
 }
 
 /** What a module exports that is a function, by the function; of several names its own. */
@@ -23,10 +35,6 @@ export function functionExports(
     if (!names.has(value) || value.name === name) names.set(value, name);
   }
   return names;
-}
-
-function isPlainFunction(value: unknown): value is PlainFunction {
-  return typeof value === "function" && !isClass(value) && !isBound(value);
 }
 
 function unwrapped(offered: unknown): unknown {

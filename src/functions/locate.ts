@@ -16,14 +16,17 @@ interface ScriptParsed {
 
 interface Property {
   readonly name: string;
-  readonly value?: { readonly value?: unknown };
+  readonly value?: { readonly value?: unknown; readonly objectId?: string };
 }
+
+const maxBinds = 8;
 
 const holder: unique symbol = Symbol.for("toolport.located");
 
 /**
  * Asks the engine where functions are written. It alone knows: a function bears no trace of its
- * module. One that is not written in a module, such as a native one, is left out.
+ * module. One that is not written in a module, such as a native one, is left out; what `bind` made is
+ * where the function is that it was made of.
  */
 export function locate(
   functions: readonly PlainFunction[],
@@ -58,7 +61,6 @@ export function locate(
 
 function locationOf(session: Session, index: number): Record<string, unknown> | undefined {
   let objectId: string | undefined;
-  let found: Property | undefined;
   session.post(
     "Runtime.evaluate",
     { expression: `globalThis[Symbol.for("toolport.located")][${index}]` },
@@ -66,10 +68,20 @@ function locationOf(session: Session, index: number): Record<string, unknown> | 
       objectId = answer?.result.objectId;
     },
   );
-  if (objectId === undefined) return undefined;
+  // Each `bind` is one step away from what was bound.
+  for (let step = 0; objectId !== undefined && step < maxBinds; step += 1) {
+    const inner = innerOf(session, objectId);
+    const location = inner.get("[[FunctionLocation]]")?.value;
+    if (location !== undefined) return location as Record<string, unknown>;
+    objectId = inner.get("[[TargetFunction]]")?.objectId;
+  }
+  return undefined;
+}
+
+function innerOf(session: Session, objectId: string): ReadonlyMap<string, Property["value"]> {
+  let found: readonly Property[] = [];
   session.post("Runtime.getProperties", { objectId, ownProperties: true }, (_error, answer) => {
-    const inner = (answer?.internalProperties ?? []) as readonly Property[];
-    found = inner.find(({ name }) => name === "[[FunctionLocation]]");
+    found = (answer?.internalProperties ?? []) as readonly Property[];
   });
-  return found?.value?.value as Record<string, unknown> | undefined;
+  return new Map(found.map(({ name, value }) => [name, value]));
 }

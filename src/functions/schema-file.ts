@@ -6,7 +6,7 @@ import { parseJson } from "../internal/json-text.ts";
 import type { FunctionDescription } from "../registry/plain-function.ts";
 
 /** Grows when the same source comes to another description. */
-const revision = 1;
+const revision = 2;
 
 /** A description with where its function is exported. */
 export interface StoredFunction {

@@ -60,7 +60,7 @@ export function describeNonTool(value: unknown): string {
     );
   }
   const hint = typeof read(value, "execute") === "function" ? ": pass it to defineTool" : "";
-  return `${show(value)} is neither what defineTool made nor a LangChain.js tool${hint}`;
+  return `${show(value)} is neither what defineTool made nor a LangChain.js tool, nor a plain function${hint}`;
 }
 
 function readSafely(parameters: unknown): ArgumentSchema {

@@ -199,7 +199,44 @@ test("an integer of format int64 reaches the tool exactly, as a bigint beyond 2^
     '{"ids":[18446744073709551616]}',
   ]) {
     const called = await call(echo(parameters), text);
-    t.true("refused" in called && called.refused.includes("limits of its schema"), text);
+    t.true("refused" in called && called.refused.includes("must be an integer of format "), text);
+  }
+});
+
+test("bounds, choices and defaults beyond 2^53 hold with every digit", async (t) => {
+  const id = { type: "integer", format: "int64" };
+  const parameters = {
+    type: "object",
+    properties: {
+      bound: { ...id, maximum: 86420975310864213n },
+      choice: { ...id, enum: [86420975310864213n, 1] },
+      left: { ...id, default: 86420975310864213n },
+      plain: { type: "integer", minimum: -9223372036854775808n },
+    },
+  };
+  t.like(advertised(parameters), { properties: { left: { default: 86420975310864213n } } });
+  t.deepEqual(
+    await call(
+      echo(parameters),
+      '{"bound":86420975310864213,"choice":86420975310864213,"plain":1}',
+    ),
+    {
+      value: bare({
+        bound: 86420975310864213n,
+        choice: 86420975310864213n,
+        plain: 1,
+        left: 86420975310864213n,
+      }),
+    },
+  );
+  for (const [text, expected] of [
+    ['{"bound":86420975310864214}', "maximum 86420975310864213"],
+    ['{"bound":9e18}', "must be <= 86420975310864213"],
+    ['{"choice":86420975310864214}', "of 86420975310864213, 1"],
+    ['{"choice":2}', "one of 86420975310864213, 1"],
+  ] as const) {
+    const called = await call(echo(parameters), text);
+    t.true("refused" in called && called.refused.includes(expected), JSON.stringify(called));
   }
 });
 

@@ -11,13 +11,12 @@ import type { JsonSchema } from "../../domain/json.ts";
 import type { FunctionDescription } from "../../registry/plain-function.ts";
 import type { DerivedFunction, FunctionSite } from "../protocol.ts";
 import { readDoc } from "./doc-comment.ts";
-import { FunctionDoc } from "./function-doc.ts";
+import { FunctionDoc, functionInlineTags } from "./function-doc.ts";
 import { readTraitTags, warnOfTags } from "./function-tags.ts";
 import { InexpressiblePart } from "./inexpressible.ts";
 import { readParameters } from "./parameters.ts";
 import type { SourceProgram } from "./program.ts";
 import type { SchemaNode } from "./schema-node.ts";
-import { schemaTagNames } from "./schema-tags.ts";
 import { TypeReader } from "./type-schema.ts";
 
 /** Describes one function, or says why that can't be done. */
@@ -53,7 +52,7 @@ function describe(
     if (!warnings.includes(sentence)) warnings.push(sentence);
   };
   const signature = signatureOf(program, symbol, declaration);
-  const read = readDoc(program, declaration, schemaTagNames);
+  const read = readDoc(program, declaration, functionInlineTags);
   const doc = new FunctionDoc(read, warn);
   if (read.description === "") {
     throw refusal(program, declaration, "has no doc comment: write /** what it does */ before it");

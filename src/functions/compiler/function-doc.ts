@@ -1,4 +1,5 @@
 import type { Doc, DocTag } from "./doc-comment.ts";
+import { traitTagNames } from "./function-tags.ts";
 import { schemaTagNames } from "./schema-tags.ts";
 
 interface Said {
@@ -9,6 +10,17 @@ interface Said {
 
 const nothing: Doc = Object.freeze({ description: "", tags: [] });
 const parameterTags = new Set(["param", "arg", "argument"]);
+
+/**
+ * The tags of a function that are tags also within a line, so that `@hidden` is not lost in a comment
+ * of one line. Any other `@` there is text.
+ */
+export const functionInlineTags: ReadonlySet<string> = new Set([
+  ...schemaTagNames,
+  ...traitTagNames,
+  ...parameterTags,
+  ...["returns", "return", "yields", "throws"],
+]);
 
 /** The doc comment of a function, sorted by what it speaks of. */
 export class FunctionDoc {

@@ -7,7 +7,8 @@ const flags = ["idempotent", "readOnly", "destructive", "openWorld", "runAware"]
 const words = ["category", "safetyLevel", "scope", "routingMode", "requires", "largeResults"];
 const numbers = ["costUsd", "maxCallsPerInvocation", "timeoutMs", "maxTimeoutMs", "concurrency"];
 
-const traitTagNames: ReadonlySet<string> = new Set([
+/** The tags that say something of a function. */
+export const traitTagNames: ReadonlySet<string> = new Set([
   ...flags,
   ...words,
   ...numbers,

@@ -1,4 +1,5 @@
 import {
+  isBindingElement,
   isIdentifier,
   isObjectBindingPattern,
   isStringLiteral,
@@ -126,6 +127,7 @@ class ParameterReader {
 
   members(parameter: Parameter, pattern: ObjectBindingPattern): Parameters {
     this.#requireType(parameter, "its parameter");
+    this.#requireMemberTypes(parameter);
     const { declaration, type } = parameter;
     const hint = this.#reader.hintAt(declaration);
     const schema = this.#reader.read(type, { path: "", declaration }, hint);
@@ -178,17 +180,13 @@ class ParameterReader {
     const members = { ...(properties as Record<string, SchemaNode>) };
     let required = ((root["required"] ?? []) as readonly string[]).slice();
     for (const element of pattern.elements) {
-      const { name, propertyName, initializer } = element as {
-        readonly name?: Node;
-        readonly propertyName?: Node;
-        readonly initializer?: Node;
-      };
-      const key = propertyName ?? name;
-      if (!key || !initializer || !(isIdentifier(key) || isStringLiteral(key))) continue;
-      const schema = Object.hasOwn(members, key.text) ? members[key.text] : undefined;
+      const key = keyOf(element);
+      const { initializer } = element as { readonly initializer?: Node };
+      if (key === undefined || !initializer) continue;
+      const schema = Object.hasOwn(members, key) ? members[key] : undefined;
       if (!schema) continue;
-      members[key.text] = this.#withDefault(schema, initializer);
-      required = required.filter((one) => one !== key.text);
+      members[key] = this.#withDefault(schema, initializer);
+      required = required.filter((one) => one !== key);
     }
     const { required: _given, ...rest } = root;
     const defaulted = { ...rest, properties: members, ...(required.length > 0 && { required }) };
@@ -229,13 +227,46 @@ class ParameterReader {
     const { declaration, type } = parameter;
     if (!declaration || declaration.type || declaration.initializer) return;
     // JavaScript states types in its doc comments, and an arrow function has them of its constant.
-    if (!(type.flags & TypeFlags.Any)) return;
+    const isRest = declaration.dotDotDotToken !== undefined;
+    if (!isAny(type) && !(isRest && this.#elements(type).some(isAny))) return;
     throw this.#refusal(parameter, name, "has no type: annotate it");
+  }
+
+  /** A pattern without a type gives each of its members any. */
+  #requireMemberTypes(parameter: Parameter): void {
+    const { declaration, type } = parameter;
+    if (!declaration || declaration.type) return;
+    const { checker } = this.#program;
+    for (const member of checker.getPropertiesOfType(type)) {
+      const own = checker.getTypeOfSymbol(member);
+      const written = (member.valueDeclaration ?? member.declarations[0])?.resolve();
+      // What its author said may be anything is.
+      if ((written && !isBindingElement(written)) || !own || !isAny(own)) continue;
+      throw this.#refusal(parameter, member.name, "has no type: annotate the parameter");
+    }
+  }
+
+  #elements(type: Type): readonly Type[] {
+    return type.isTypeReference() ? this.#program.checker.getTypeArguments(type) : [];
   }
 
   #refusal({ declaration }: Parameter, name: string, what: string): InexpressiblePart {
     return new InexpressiblePart(declaration && this.#program.place(declaration), name, what);
   }
+}
+
+function isAny({ flags }: Type): boolean {
+  return (flags & TypeFlags.Any) !== 0;
+}
+
+/** The property that an element of a pattern takes; undefined for one that is computed. */
+function keyOf(element: Node): string | undefined {
+  const { name, propertyName } = element as {
+    readonly name?: Node;
+    readonly propertyName?: Node;
+  };
+  const key = propertyName ?? name;
+  return key && (isIdentifier(key) || isStringLiteral(key)) ? key.text : undefined;
 }
 
 function rootSchema(properties: SchemaNode, required: readonly string[]): SchemaNode {

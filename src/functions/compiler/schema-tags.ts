@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { parseJson } from "../../internal/json-text.ts";
 import { fits, typeKey } from "../../registry/schema/derived-values.ts";
 import type { DocTag } from "./doc-comment.ts";
 import { branchesOf, type SchemaNode } from "./schema-node.ts";
@@ -132,9 +133,11 @@ function stated(node: SchemaNode, name: string, value: JsonValue): SchemaNode {
   return { ...node, [name]: value };
 }
 
-function readNumber(text: string): number | undefined {
+/** A bound of a bigint may be wider than a number is exact. */
+function readNumber(text: string): number | bigint | undefined {
   const value = Number(text);
-  return text !== "" && Number.isFinite(value) ? value : undefined;
+  if (text === "" || !Number.isFinite(value)) return undefined;
+  return /^-?\d+$/u.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
 }
 
 function readCount(text: string): number | undefined {
@@ -163,7 +166,7 @@ function readValue(text: string, node: SchemaNode, root: JsonObject): JsonValue 
 
 function* candidates(text: string, node: SchemaNode): Generator<JsonValue> {
   try {
-    yield JSON.parse(text) as JsonValue;
+    yield parseJson(text);
   } catch {
     const quoted = /^(['"`])([\s\S]*)\1$/u.exec(text)?.[2];
     if (quoted !== undefined) yield quoted;

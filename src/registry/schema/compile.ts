@@ -2,6 +2,7 @@ import { Ajv, type AnySchema, type Options, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { JsonSchema, JsonValue } from "../../domain/json.ts";
+import { dataKeywords, roundKeywords } from "./exact-numbers.ts";
 import { isObject, member, type MutableObject, objectMember, setMember } from "./json-copy.ts";
 import { type CheckContext, convertKeyword, markFor } from "./conversions.ts";
 import { convertKey } from "./library-options.ts";
@@ -102,10 +103,11 @@ function prepareNode(node: JsonValue, isSchema: boolean): JsonValue {
   const copy: MutableObject = {};
   for (const [key, inner] of Object.entries(node)) {
     if (isSchema && key === "$schema") continue;
-    const isData = isSchema && literal.has(key);
+    const isData = isSchema && dataKeywords.has(key);
     setMember(copy, key, isData ? inner : prepareNode(inner, !isSchema || !holders.has(key)));
   }
   if (!isSchema) return copy;
+  roundKeywords(copy);
   const mark = member(copy, convertKey) === undefined ? markFor(copy) : undefined;
   if (mark !== undefined) setMember(copy, convertKey, mark);
   return protoAsPattern(copy);
@@ -119,8 +121,6 @@ const holders = new Set([
   "definitions",
   "dependentSchemas",
 ]);
-/** Keywords whose values are data. */
-const literal = new Set(["default", "const", "enum", "examples"]);
 
 function protoAsPattern(schema: MutableObject): JsonSchema {
   const properties = objectMember(schema, "properties");

@@ -1,7 +1,8 @@
 import type { FuncKeywordDefinition } from "ajv";
 import type { JsonValue } from "../../domain/json.ts";
-import { convertKey } from "./library-options.ts";
+import { exactly } from "./exact-numbers.ts";
 import { listMember, member, type MutableObject } from "./json-copy.ts";
+import { convertKey } from "./library-options.ts";
 
 // The validator knows JSON's types alone. A call's integers beyond 2^53 are shown to it rounded, and
 // put back exactly where the schema allows them; where it doesn't, the call is refused. In the same
@@ -24,6 +25,8 @@ export interface CheckContext {
     readonly parent: object;
     readonly key: string | number;
     readonly to: Mark;
+    /** The default of that place, where it is wide: the validator fills in the rounded one. */
+    readonly fallback: bigint | undefined;
   }[];
 }
 
@@ -52,7 +55,13 @@ export const convertKeyword: FuncKeywordDefinition = {
     if (!at || typeof value !== (to === "date" ? "string" : "number")) return true;
     const { parentData: parent, parentDataProperty: key } = at;
     const exact = this.wide.find((one) => one.parent === parent && one.key === key)?.value;
-    this.conversions.push({ parent, key, to });
+    const fallback = schema && exactly(schema as MutableObject, "default");
+    this.conversions.push({
+      parent,
+      key,
+      to,
+      fallback: typeof fallback === "bigint" ? fallback : undefined,
+    });
     return exact === undefined || isInRange(exact, schema as MutableObject);
   },
 };
@@ -73,10 +82,10 @@ function isInRange(value: bigint, schema: MutableObject): boolean {
   const format = member(schema, "format");
   const [least, most] = (typeof format === "string" && bounds[format]) || [value, value];
   if (value < least || value > most) return false;
-  const allowed = [...listMember(schema, "enum"), ...optional(member(schema, "const"))];
+  const allowed = [...listOf(exactly(schema, "enum")), ...optional(exactly(schema, "const"))];
   if (allowed.length > 0 && !allowed.some((one) => isSame(one, value))) return false;
   const number = (key: string): number | bigint | undefined => {
-    const bound = member(schema, key);
+    const bound = exactly(schema, key);
     return typeof bound === "number" || typeof bound === "bigint" ? bound : undefined;
   };
   const minimum = number("minimum") ?? value;
@@ -84,6 +93,10 @@ function isInRange(value: bigint, schema: MutableObject): boolean {
   const above = number("exclusiveMinimum") ?? value - 1n;
   const below = number("exclusiveMaximum") ?? value + 1n;
   return value >= minimum && value <= maximum && value > above && value < below;
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function optional(value: JsonValue | undefined): readonly JsonValue[] {
@@ -105,10 +118,12 @@ export function refusedIntegers({ wide, conversions }: CheckContext): readonly W
 
 /** Turns the marked places into what their schemas ask for. */
 export function applyConversions({ wide, conversions }: CheckContext): void {
-  for (const { parent, key, to } of conversions) {
+  for (const { parent, key, to, fallback } of conversions) {
     const holder = parent as Record<string | number, unknown>;
     const value = holder[key];
-    const exact = wide.find((one) => one.parent === parent && one.key === key)?.value;
+    const given = wide.find((one) => one.parent === parent && one.key === key)?.value;
+    // An integer that wide and not given as one is the default.
+    const exact = given ?? (value === Number(fallback) ? fallback : undefined);
     if (to === "date" && typeof value === "string") holder[key] = new Date(value);
     else if (exact !== undefined) holder[key] = exact;
     else if (to === "bigint" && Number.isInteger(value)) holder[key] = BigInt(value as number);

@@ -76,7 +76,19 @@ function advertised(node: MutableObject): void {
 /** Integers for a bigint are kept exact; every other conversion follows the validation. */
 function forValidator(node: MutableObject): void {
   if (member(node, typeKey) === "bigint") setMember(node, convertKey, "bigint");
+  const fallback = member(node, "default");
+  if (fallback !== undefined) setMember(node, "default", digitsOf(fallback));
   Reflect.deleteProperty(node, typeKey);
+}
+
+/** The validator would round a wide default; its digits are what they stand for. */
+function digitsOf(value: JsonValue): JsonValue {
+  if (typeof value === "bigint") return value.toString();
+  if (Array.isArray(value)) return value.map(digitsOf);
+  if (!isObject(value)) return value;
+  const copy: MutableObject = {};
+  for (const [key, inner] of Object.entries(value)) setMember(copy, key, digitsOf(inner));
+  return copy;
 }
 
 function mapNodes<T extends JsonValue>(node: T, change: (node: MutableObject) => void): T {

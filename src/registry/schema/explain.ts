@@ -1,5 +1,7 @@
 import type { ErrorObject } from "ajv";
+import type { JsonValue } from "../../domain/json.ts";
 import { show } from "../show.ts";
+import { exactly } from "./exact-numbers.ts";
 import { convertKey } from "./library-options.ts";
 import type { StandardIssue } from "./standard-schema.ts";
 
@@ -53,18 +55,44 @@ function explain(error: ErrorObject): string {
       return `${formatPath([...keys, String(key)])} is not a known argument`;
     }
     case "enum":
-      return `${at} must be one of ${(params["allowedValues"] as unknown[]).map(show).join(", ")}, got ${show(error.data)}`;
+      return `${at} must be one of ${(written(error) as unknown[]).map(show).join(", ")}, got ${show(error.data)}`;
     case "const":
-      return `${at} must be ${show(params["allowedValue"])}, got ${show(error.data)}`;
+      return `${at} must be ${show(written(error))}, got ${show(error.data)}`;
+    case "minimum":
+    case "maximum":
+    case "exclusiveMinimum":
+    case "exclusiveMaximum":
+      return `${at} must be ${String(params["comparison"])} ${show(written(error))}, got ${show(error.data)}`;
     case "type":
       return `${at} must be ${String(params["type"]).replaceAll(",", " or ")}, got ${show(error.data)}`;
     case convertKey:
       return error.schema === "date"
         ? `${at} must be a date-time such as 2031-02-03T04:05:06Z, got ${show(error.data)}`
-        : `${at} must be an integer within the limits of its schema`;
+        : `${at} must be an integer ${limitsOf(error.parentSchema ?? {})}`;
     default:
       return `${at} ${error.message ?? "does not fit its schema"}, got ${show(error.data)}`;
   }
+}
+
+/** What the keyword says, every digit of it; what several say together is in the finding alone. */
+function written({ keyword, params, parentSchema }: ErrorObject): unknown {
+  return (
+    exactly(parentSchema ?? {}, keyword) ??
+    params["allowedValues"] ??
+    params["allowedValue"] ??
+    params["limit"]
+  );
+}
+
+/** What a schema says of an integer, as its author wrote it. */
+function limitsOf(schema: Readonly<Record<string, JsonValue>>): string {
+  const allowed = exactly(schema, "enum") ?? exactly(schema, "const");
+  if (allowed !== undefined) return `of ${[allowed].flat().map(show).join(", ")}`;
+  const limits = ["format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]
+    .map((key) => [key, exactly(schema, key)] as const)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${key} ${typeof value === "string" ? value : show(value)}`);
+  return limits.length === 0 ? "within the limits of its schema" : `of ${limits.join(" and ")}`;
 }
 
 function expectation(error: ErrorObject, key: string): string {

@@ -11,7 +11,7 @@ import type {
 } from "../../../src/functions/describe-functions.ts";
 import { createToolPort, type ToolPort } from "../../../src/port.ts";
 
-const entry = new URL("../../../src/index.ts", import.meta.url).href;
+const entry = join(import.meta.dirname, "../../../src/index.ts");
 
 /** A folder with sources, which goes with its test. */
 export function sourceFolder(t: ExecutionContext): string {
@@ -27,8 +27,12 @@ export function writeSource(folder: string, name: string, text: string): string 
   return path;
 }
 
-/** The text of a tools file that offers functions: `source`, then a default export of these names. */
+/**
+ * The text of a tools file that offers functions: `source`, then a default export of these names,
+ * unless it has one.
+ */
 export function toolsText(source: string, names: readonly string[]): string {
+  if (source.includes("export default")) return source;
   const offered = `defineTools({ tools: [${names.join(", ")}] })`;
   return `import { defineTools } from "toolport";\n${source}\nexport default ${offered};\n`;
 }
@@ -44,16 +48,24 @@ export interface LoadedSource {
   tool(name: string): Tool;
 }
 
+/** How {@link loadSource} goes about it. */
+export interface LoadOptions extends DescribeOptions {
+  /** Other files, by their names. */
+  readonly beside?: Readonly<Record<string, string>>;
+  /** What the tools file is called; `tools.ts` by default. */
+  readonly file?: string;
+}
+
 /** Writes and loads a tools file that offers these functions of `source`. */
 export async function loadSource(
   t: ExecutionContext,
   source: string,
   names: readonly string[],
-  options: DescribeOptions & { readonly beside?: Readonly<Record<string, string>> } = {},
+  options: LoadOptions = {},
 ): Promise<LoadedSource> {
   const folder = sourceFolder(t);
   for (const [name, text] of Object.entries(options.beside ?? {})) writeSource(folder, name, text);
-  const file = writeSource(folder, "tools.ts", toolsText(source, names));
+  const file = writeSource(folder, options.file ?? "tools.ts", toolsText(source, names));
   const { definition, functions } = await loadTools(file, options);
   let made: ToolPort | undefined;
   const port = (): ToolPort => (made ??= createToolPort(definition, { toolsFile: file }));
