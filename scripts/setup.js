@@ -1,6 +1,6 @@
 // Sets up what a command needs, each step once for its inputs:
 //
-//     node scripts/setup.js node build python go codegen interop
+//     node scripts/setup.js node build python go codegen interop bench
 //
 // It runs on the machine's own Node (20 or later), before anything is
 // installed; a step that has nothing to do takes milliseconds.
@@ -23,6 +23,8 @@ const goTools = {
   ],
 };
 
+const benchBin = join(root, ".build", "bench");
+
 const steps = {
   node() {
     if (!nodeModulesInStep()) {
@@ -43,12 +45,22 @@ const steps = {
   },
   go() {
     requireGo();
-    const modules = ["clients/go", "examples"].filter((path) =>
+    const modules = ["clients/go", "examples", "bench/load-client"].filter((path) =>
       existsSync(join(root, path, "go.mod")),
     );
     const inputs = modules.flatMap((path) => [`${path}/go.mod`, `${path}/go.sum`]);
     once("go", inputs, join(root, "clients", "go", "go.mod"), () => {
       for (const path of modules) run("go", ["mod", "download"], { cwd: join(root, path) });
+    });
+  },
+  bench() {
+    steps.go();
+    const inputs = ["bench/load-client", "clients/go/gen", "clients/go/go.mod"];
+    once("bench", inputs, join(benchBin, "grpc-go-server"), () => {
+      mkdirSync(benchBin, { recursive: true });
+      const cwd = join(root, "bench", "load-client");
+      run("go", ["build", "-o", join(benchBin, "load-client"), "."], { cwd });
+      run("go", ["build", "-o", join(benchBin, "grpc-go-server"), "./grpc-go-server"], { cwd });
     });
   },
   codegen() {

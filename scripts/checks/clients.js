@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { python, root } from "../lib/run.js";
 import { quietly } from "./quietly.js";
 
-const inPython = ["examples/kernel.py", "clients/python"];
-const goModules = ["clients/go", "examples"].filter((path) =>
+const inPython = ["examples/kernel.py", "clients/python", "bench/compare"];
+const goModules = ["clients/go", "examples", "bench/load-client"].filter((path) =>
   existsSync(join(root, path, "go.mod")),
 );
 

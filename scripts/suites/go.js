@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { lines } from "../lib/process.js";
 import { root } from "../lib/run.js";
 
-/** Vets and tests the Go client, and vets the example that is written in Go. */
+/** Vets and tests the Go client, and what else is written in Go. */
 export async function go(args) {
-  const modules = ["clients/go", "examples"]
+  const modules = ["clients/go", "examples", "bench/load-client"]
     .map((path) => join(root, path))
     .filter((path) => existsSync(join(path, "go.mod")));
   let code = 0;
