@@ -48,11 +48,21 @@ func knownFailures(t *testing.T) map[string]string {
 // with the test.
 func caseServer(t *testing.T) map[string]string {
 	t.Helper()
+	var ready struct{ Cases map[string]string }
+	serveCases(t, filepath.Join("test", "conformance", "server.ts"), &ready)
+	return ready.Cases
+}
+
+// serveCases runs a script of the repository's that serves until its standard
+// input ends, which the test's end does, and reads its first line of JSON into
+// ready.
+func serveCases(t *testing.T, script string, ready any) {
+	t.Helper()
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(root, "node_modules", ".bin", "node"), filepath.Join("test", "conformance", "server.ts"))
+	cmd := exec.Command(filepath.Join(root, "node_modules", ".bin", "node"), script)
 	cmd.Dir = root
 	cmd.WaitDelay = 10 * time.Second
 	var stderr bytes.Buffer
@@ -66,25 +76,23 @@ func caseServer(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatalf("the case server can't be started: %v", err)
+		t.Fatalf("%s can't be started: %v", script, err)
 	}
-	timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
+	timer := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() {
 		defer timer.Stop()
 		if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
-			t.Errorf("the case server: %v\n%s", err, &stderr)
+			t.Errorf("%s: %v\n%s", script, err, &stderr)
 		}
 	})
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var ready struct{ Cases map[string]string }
-		if json.Unmarshal(lines.Bytes(), &ready) == nil && ready.Cases != nil {
-			return ready.Cases
+		if json.Unmarshal(lines.Bytes(), ready) == nil {
+			return
 		}
 	}
-	t.Fatalf("the case server ended before it was ready (%v):\n%s", lines.Err(), &stderr)
-	return nil
+	t.Fatalf("%s ended before it was ready (%v):\n%s", script, lines.Err(), &stderr)
 }
 
 func readCases(t *testing.T, file string) []conformanceCase {
