@@ -6,6 +6,8 @@ export interface Figures {
   readonly p99Us: number;
   /** Processor time of the server's processes, in microseconds a call. */
   readonly serverCpuUs: number;
+  /** How much of one core other processes took meanwhile, of the two that it is measured on. */
+  readonly others: number;
 }
 
 /** @throws RangeError where there is no value */
@@ -25,5 +27,6 @@ export function medians(rounds: readonly Figures[]): Figures {
     p50Us: of("p50Us"),
     p99Us: of("p99Us"),
     serverCpuUs: of("serverCpuUs"),
+    others: of("others"),
   };
 }

@@ -4,7 +4,7 @@ import type { Figures } from "./figures.ts";
 /** What must hold of a cell's medians: a ratio to another cell's, or an absolute figure. */
 export interface Goal {
   readonly cell: Cell;
-  readonly of: keyof Figures;
+  readonly of: keyof typeof words;
   /** Absent: the bound is absolute. */
   readonly against?: Cell;
   readonly bound: { readonly atLeast: number } | { readonly atMost: number };
@@ -67,12 +67,10 @@ export function judge(goal: Goal, medians: ReadonlyMap<string, Figures>): Verdic
   return { goal: sentence, value, met };
 }
 
-const words: Readonly<Record<keyof Figures, string>> = {
+const words = {
   callsPerSecond: "calls/s",
-  p50Us: "p50 in µs",
   p99Us: "p99 in µs",
-  serverCpuUs: "server CPU in µs a call",
-};
+} as const;
 
 function sentenceOf({ cell, of, against, bound }: Goal): string {
   const limit = "atLeast" in bound ? `at least ${bound.atLeast}` : `at most ${bound.atMost}`;

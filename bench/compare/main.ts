@@ -15,7 +15,7 @@ import { goals, judge } from "./goals.ts";
 import { measure } from "./measure.ts";
 import { type BenchOptions, readOptions } from "./options.ts";
 import { type PinnedServer, startPinned } from "./pinned-server.ts";
-import { goalTable, tables } from "./report.ts";
+import { disturbance, goalTable, tables } from "./report.ts";
 import { orderOf } from "./schedule.ts";
 import { serverCommands } from "./server-commands.ts";
 
@@ -35,6 +35,8 @@ async function bench(options: BenchOptions): Promise<void> {
   const byCell = new Map([...measured].map(([name, figures]) => [name, medians(figures)]));
   const verdicts = goals.map((goal) => judge(goal, byCell));
   console.log(`${tables(cells, byCell)}\n\n${goalTable(verdicts)}`);
+  const warning = disturbance([...measured.values()].flat());
+  if (warning !== undefined) console.error(`\n${warning}`);
   if (svg !== undefined) writeFileSync(svg, chart(byCell));
   if (json === undefined) return;
   const machine = { cpu: cpus()[0]?.model ?? "unknown", node: process.version };

@@ -13,12 +13,9 @@ export interface Window {
   readonly windowMs: number;
 }
 
-interface Measured {
+interface Measured extends Omit<Figures, "callsPerSecond"> {
   readonly calls: number;
   readonly seconds: number;
-  readonly p50Us: number;
-  readonly p99Us: number;
-  readonly serverCpuUs: number;
 }
 
 /**
@@ -42,8 +39,8 @@ export async function measure(
   ]);
   try {
     const { stdout } = await run(file, args, { maxBuffer: 1 << 20 });
-    const { calls, seconds, p50Us, p99Us, serverCpuUs } = JSON.parse(stdout) as Measured;
-    return { callsPerSecond: calls / seconds, p50Us, p99Us, serverCpuUs };
+    const { calls, seconds, p50Us, p99Us, serverCpuUs, others } = JSON.parse(stdout) as Measured;
+    return { callsPerSecond: calls / seconds, p50Us, p99Us, serverCpuUs, others };
   } catch (cause) {
     const said = (cause as { stderr?: string }).stderr?.trim() ?? String(cause);
     throw new Error(`${cellName(cell)} could not be measured: ${said}`, { cause });

@@ -48,6 +48,17 @@ function table(cells: readonly Cell[], medians: ReadonlyMap<string, Figures>): s
   return markdown([...head, ...compared.map(({ title }) => title)], rows);
 }
 
+/** From here on, other processes spoil what is measured, in cores. */
+const tolerated = 0.05;
+
+/** A warning where other processes had much of the two cores. */
+export function disturbance(rounds: readonly Figures[]): string | undefined {
+  const disturbed = rounds.filter(({ others }) => others > tolerated).length;
+  if (disturbed * 10 < rounds.length) return undefined;
+  const most = Math.max(...rounds.map(({ others }) => others));
+  return `In ${disturbed} of ${rounds.length} measurements other processes took more than ${tolerated * 100} % of a core, ${Math.round(most * 100)} % at most: the figures are doubtful.`;
+}
+
 /** How the goals came out, as Markdown. */
 export function goalTable(verdicts: readonly Verdict[]): string {
   const rows = verdicts.map(({ goal, value, met }) => [

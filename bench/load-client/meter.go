@@ -21,6 +21,10 @@ type Measured struct {
 	// microseconds a call, and ClientCPUUs what this process took.
 	ServerCPUUs float64 `json:"serverCpuUs"`
 	ClientCPUUs float64 `json:"clientCpuUs"`
+	// Others is how much of one core all other processes took in the window, of
+	// the two that server and client are pinned to: above a few hundredths, the
+	// rest is not worth much.
+	Others float64 `json:"others"`
 }
 
 // Meter counts the calls that end in a window after a warm-up. The window
@@ -102,13 +106,18 @@ func (m *Meter) Measured() (Measured, error) {
 	}
 	slices.Sort(m.times)
 	calls := float64(len(m.times))
+	server := m.usedTo.server - m.usedFrom.server
+	client := m.usedTo.client - m.usedFrom.client
+	others := m.usedTo.all - m.usedFrom.all - server - client
+	seconds := m.to.Sub(m.from).Seconds()
 	return Measured{
 		Calls:       len(m.times),
-		Seconds:     m.to.Sub(m.from).Seconds(),
+		Seconds:     seconds,
 		P50Us:       micros(percentile(m.times, 0.5)),
 		P99Us:       micros(percentile(m.times, 0.99)),
-		ServerCPUUs: micros(m.usedTo.server-m.usedFrom.server) / calls,
-		ClientCPUUs: micros(m.usedTo.client-m.usedFrom.client) / calls,
+		ServerCPUUs: micros(server) / calls,
+		ClientCPUUs: micros(client) / calls,
+		Others:      max(0, others.Seconds()/seconds),
 	}, nil
 }
 
