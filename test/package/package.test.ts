@@ -115,6 +115,34 @@ test("the README's Go kernel drives the README's tools", async (t) => {
   t.regex(stdout, /"words":6/u);
 });
 
+test("without a compiler, plain functions are what the schema file that ships with them says", async (t) => {
+  const command = join(project, "node_modules", ".bin", "toolport");
+  await writeFile(join(project, "functions.ts"), functions);
+  const missing = await t.throwsAsync(inProject(command, ["check", "functions.ts"]));
+  t.regex(missing?.message ?? "", /there is no functions\.ts\.schema\.json: write it with/u);
+  // Where it is developed, the compiler is there.
+  await inProject(process.execPath, [join(root, "dist/src/cli/main.js"), "schema", "functions.ts"]);
+  const { stdout } = await inProject(command, ["check", "functions.ts"]);
+  t.like(JSON.parse(stdout), { ok: true, tools: ["days"], schemas: "fresh", warnings: [] });
+  const words = ["call", "days", "from=2031-02-03T00:00:00Z", "count=2", "--tools", "functions.ts"];
+  const called = await inProject(command, words);
+  t.like(JSON.parse(called.stdout), { result: "2031-02-05T00:00:00.000Z" });
+  await writeFile(join(project, "functions.ts"), functions.replace("count = 1", "count = 2"));
+  const stale = await t.throwsAsync(inProject(command, ["check", "functions.ts"]));
+  t.regex(stale?.message ?? "", /is stale \(functions\.ts has changed\).*install typescript@7/u);
+});
+
+const functions = `import { defineTools, type ToolContext } from "toolport";
+
+/** Adds days to a date. */
+export function days(from: Date, count = 1, ctx?: ToolContext): string {
+  ctx?.progress(1, 1);
+  return new Date(from.getTime() + count * 86_400_000).toISOString();
+}
+
+export default defineTools({ tools: [days] });
+`;
+
 const consumer = `import { connect } from "toolport/client";
 import { defineTool, defineTools, isToolPortError, ToolPortError } from "toolport";
 import { ErrorKind, type ToolCall } from "toolport/v1";
