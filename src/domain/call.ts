@@ -78,3 +78,8 @@ export type CallEvent =
 
 /** A value that a tool sends as partial output. */
 export type OutputValue = JsonValue | Uint8Array | ContentPart;
+
+/** The metadata of a call without any. */
+export const noMetadata: Readonly<Record<string, string>> = Object.freeze(
+  Object.create(null) as Record<string, string>,
+);

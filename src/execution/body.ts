@@ -106,7 +106,7 @@ function isThenable(value: unknown): boolean {
 function iterate(iterator: AnyIterator, hooks: BodyHooks): RunningBody {
   let isStopped = false;
   let closing: Promise<void> | undefined;
-  void drive().then(hooks.settled);
+  void drive().then((end) => hooks.settled(end));
 
   async function drive(): Promise<BodyEnd> {
     let last: unknown = null;

@@ -4,12 +4,19 @@ import type { Tool } from "../domain/tool.ts";
 import { ToolPortError } from "../errors.ts";
 import { runInTool } from "../internal/current-tool.ts";
 import { after, type Timer } from "../internal/timers.ts";
-import { type BodyEnd, type RunningBody, runBody } from "./body.ts";
+import { type BodyEnd, type BodyHooks, type RunningBody, runBody } from "./body.ts";
 import { type Backlog, CallerQueue } from "./caller-queue.ts";
-import { type AbortCause, CallContext, LazySignal, outputEvent } from "./context.ts";
+import {
+  type AbortCause,
+  CallContext,
+  type ContextHooks,
+  LazySignal,
+  outputEvent,
+} from "./context.ts";
 import { type Failure, failure, isAbortError } from "./describe-error.ts";
 import type { CallEnd, Caller, Ticket } from "./port.ts";
 import type { CallRecord } from "./call-record.ts";
+import { callDigest } from "./read-arguments.ts";
 import { type Attempt, concluded, failed, fitting, type ResultLimits } from "./make-outcome.ts";
 import type { Pace } from "./pace.ts";
 import type { Slot } from "./slots.ts";
@@ -33,12 +40,6 @@ import { TimeLimit } from "./time-limit.ts";
 
 type State = "admitted" | "running" | "closing" | "abandoned" | "ended";
 
-interface Link {
-  readonly queue: CallerQueue;
-  readonly request: CallRequest;
-  deadline: Timer | undefined;
-}
-
 /** What every call of an executor shares. */
 export interface CallSettings extends ResultLimits {
   /** What waits for all callers together. */
@@ -59,15 +60,30 @@ export interface CallWatcher {
   gone(call: Call): void;
 }
 
+/** What an executor knows a call by. */
+export interface CallIdentity {
+  /** Unique in the executor. */
+  readonly number: number;
+  /** Over principal, run id and call id; undefined where the call stands alone. */
+  readonly key: string | undefined;
+}
+
+/** What tells whether two requests of one key are the same call. */
+export function digestOf(request: CallRequest): string {
+  return callDigest(request.name, request.argumentsJson);
+}
+
 /** One call, from admission to its end. */
-export class Call {
+export class Call implements BodyHooks, ContextHooks {
   readonly request: CallRequest;
-  /** The call's identity: over name and canonical arguments; empty where it stands alone. */
-  readonly digest: string;
+  readonly number: number;
+  readonly key: string | undefined;
+  #digest: string | undefined;
   readonly #previous: Call | undefined;
   readonly #settings: CallSettings;
   readonly #watcher: CallWatcher;
-  readonly #links = new Set<Link>();
+  /** Those who are still to be told. */
+  #links: readonly Link[] = none;
   readonly #admittedAt = performance.now();
   readonly #signal = new LazySignal();
   #state: State = "admitted";
@@ -80,23 +96,31 @@ export class Call {
   #attempt = 0;
   #limit: TimeLimit | undefined;
   #grace: Timer | undefined;
-  #roomWaiters: (() => void)[] = [];
-  readonly #endListeners: (() => void)[] = [];
-  #lost: Promise<void> = Promise.resolve();
-  #goneWaiters: (() => void)[] | undefined = [];
+  #roomWaiters: (() => void)[] | undefined;
+  #endListeners: (() => void)[] | undefined;
+  #lost: Promise<void> | undefined;
+  #goneWaiters: (() => void)[] | undefined;
+  #isGone = false;
 
   constructor(
     request: CallRequest,
-    digest: string,
+    { number, key }: CallIdentity,
     settings: CallSettings,
     watcher: CallWatcher,
     previous?: Call,
   ) {
     this.request = request;
-    this.digest = digest;
+    this.number = number;
+    this.key = key;
     this.#previous = previous;
     this.#settings = settings;
     this.#watcher = watcher;
+  }
+
+  /** The digest of {@link digestOf}; made when it is asked for. */
+  get digest(): string {
+    this.#digest ??= digestOf(this.request);
+    return this.#digest;
   }
 
   /** Whether it still waits to start. False once every caller has left. */
@@ -112,26 +136,24 @@ export class Call {
   /** The call of this key, itself or an earlier one, whose body may still run. */
   get blocker(): Call | undefined {
     if (this.#startedAt === 0) return this.#previous?.blocker;
-    return this.#goneWaiters === undefined ? undefined : this;
+    return this.#isGone ? undefined : this;
+  }
+
+  /** What waits for all callers of all calls. */
+  get backlog(): Backlog {
+    return this.#settings.backlog;
   }
 
   /** Adds a caller. */
   join(caller: Caller, request: CallRequest, deadlineMs: number | undefined): Ticket {
-    const queue = new CallerQueue(caller, this.#settings.backlog);
-    const link: Link = { queue, request, deadline: undefined };
-    this.#links.add(link);
+    const link = new Link(caller, request, this);
+    this.#links = this.#links.length === 0 ? [link] : [...this.#links, link];
     this.#grace?.stop();
     this.#grace = undefined;
     if (deadlineMs !== undefined) {
-      link.deadline = after(deadlineMs, () => this.#leave(link, "deadline"));
+      link.deadline = after(deadlineMs, () => this.leave(link, "deadline"));
     }
-    return {
-      leave: (cause) => this.#leave(link, cause),
-      resume: () => {
-        link.queue.resume();
-        this.#makeRoom();
-      },
-    };
+    return link;
   }
 
   /** Ends a call that has not started with a fault. */
@@ -174,37 +196,24 @@ export class Call {
     this.#attempt = attempt;
     this.#isSettled = false;
     this.#startedAt = performance.now();
-    const room = () => this.#room();
-    const emit = (event: CallEvent) => this.#emit(event);
-    const context = new CallContext(this.request, principal, attempt, run, this.#signal, {
-      emit,
-      room,
-      began: () => this.#watchTime(tool),
-    });
+    const context = new CallContext(this.request, principal, attempt, run, this.#signal, this);
     const isolate = tool.limits.isolate === "worker" ? this.#settings.isolate : undefined;
     // An isolated body begins when a thread has taken it, which may have to start first.
-    if (!isolate) this.#watchTime(tool);
-    const body = runBody(
-      () =>
-        runInTool(tool.descriptor.name, () =>
-          isolate ? isolate(tool, args, context) : tool.execute(args, context),
-        ),
-      {
-        yielded: (value) => emit(outputEvent(value)),
-        room,
-        settled: (end) => this.#settle(end),
-      },
-    );
+    if (!isolate) this.began();
+    const start = (): unknown =>
+      isolate ? isolate(tool, args, context) : tool.execute(args, context);
+    const body = runBody(() => runInTool(tool.descriptor.name, start), this);
     this.#body = body;
     if (this.#signal.cause) body.stop();
   }
 
   /** The body begins: from here its time counts. */
-  #watchTime(tool: Tool): void {
-    if (this.#state !== "running") return;
+  began(): void {
+    if (this.#state !== "running" || !this.#tool) return;
     this.#startedAt = performance.now();
-    const { timeoutMs, maxTimeoutMs } = tool.limits;
+    const { timeoutMs, maxTimeoutMs } = this.#tool.limits;
     this.#limit?.stop();
+    if (this.request.timeoutMs === undefined && timeoutMs === null && maxTimeoutMs === null) return;
     this.#limit = new TimeLimit(
       {
         requestMs: this.request.timeoutMs,
@@ -226,50 +235,62 @@ export class Call {
 
   /** Ends the callers' part, whatever becomes of the call: the server is about to close. */
   dismiss(): void {
-    for (const link of [...this.#links]) this.#detach(link, this.#faultOf("drain"));
+    for (const link of this.#links) this.#detach(link, this.#faultOf("drain"));
   }
 
   /** Calls `listener` once the call has ended for everybody, even if its body still runs. */
   onEnd(listener: () => void): void {
-    this.#endListeners.push(listener);
+    (this.#endListeners ??= []).push(listener);
   }
 
   /** Resolves when the body has ended and nothing more is written to the record. */
   whenGone(): Promise<void> {
-    const waiters = this.#goneWaiters;
-    return waiters ? new Promise((resolve) => waiters.push(resolve)) : Promise.resolve();
+    if (this.#isGone) return Promise.resolve();
+    const waiters = (this.#goneWaiters ??= []);
+    return new Promise((resolve) => waiters.push(resolve));
   }
 
   /** Resolves when the record says that the attempt is lost. */
   whenLost(): Promise<void> {
-    return this.#lost;
+    return this.#lost ?? Promise.resolve();
   }
 
   // Callers
 
-  #leave(link: Link, cause: "cancelled" | "deadline" | "disconnected"): void {
-    const wasWaiting = this.#links.has(link);
+  /** A caller leaves. */
+  leave(link: Link, cause: "cancelled" | "deadline" | "disconnected"): void {
+    const wasWaiting = this.#links.includes(link);
     this.#detach(link, this.#faultOf(cause));
     if (!wasWaiting || !this.isJoinable) return;
     const goesOn = cause === "disconnected" && link.request.onDisconnect === "continue";
     if (goesOn && this.#state === "running" && this.#record) this.#holdOn();
     // Whoever lost its connection may come back, so another one's cancel ends that other one only.
-    if (this.#links.size === 0 && !this.#grace) this.#abandon(cause);
+    if (this.#links.length === 0 && !this.#grace) this.#abandon(cause);
+  }
+
+  /** A caller takes events again. */
+  resumed(): void {
+    this.#makeRoom();
   }
 
   /** Goes on without a caller until the grace has passed. */
   #holdOn(): void {
     this.#grace ??= after(this.#settings.continueGraceMs, () => {
       this.#grace = undefined;
-      if (this.#links.size === 0) this.#abandon("disconnected");
+      if (this.#links.length === 0) this.#abandon("disconnected");
     });
   }
 
   #detach(link: Link, fault: ToolPortError): void {
     link.deadline?.stop();
-    this.#links.delete(link);
+    this.#forget(link);
     link.queue.endNow({ kind: "fault", fault });
     this.#makeRoom();
+  }
+
+  #forget(link: Link): void {
+    const left = this.#links.filter((one) => one !== link);
+    this.#links = left.length === 0 ? none : left;
   }
 
   #faultOf(cause: AbortCause): ToolPortError {
@@ -300,12 +321,12 @@ export class Call {
     this.#makeRoom();
     this.#watcher.over(this);
     if (hadStarted) {
-      this.#lost = this.#record?.lost() ?? Promise.resolve();
+      this.#lost = this.#record?.lost();
       this.#body?.stop();
     } else {
       this.#slot?.release();
       this.#state = "ended";
-      void this.#end();
+      this.#end();
     }
   }
 
@@ -317,30 +338,41 @@ export class Call {
     this.#tellLinks(end);
     this.#makeRoom();
     this.#watcher.over(this);
-    void this.#end();
+    this.#end();
   }
 
   #tellLinks(end: CallEnd): void {
-    for (const link of this.#links) {
+    for (let link = this.#links[0]; link; link = this.#links[0]) {
       link.deadline?.stop();
       // First, so that a caller that leaves as it is told has left already.
-      this.#links.delete(link);
+      this.#forget(link);
       link.queue.end(fitting(end, link.request, this.#settings));
     }
   }
 
-  async #end(): Promise<void> {
-    if (!this.#isSettled || this.#goneWaiters === undefined) return;
-    await this.#record?.idle();
-    const waiters = this.#goneWaiters ?? [];
-    this.#goneWaiters = undefined;
+  #end(): void {
+    if (!this.#isSettled) return;
+    if (this.#record) void this.#record.idle().then(() => this.#gone());
+    else this.#gone();
+  }
+
+  #gone(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
     this.#watcher.gone(this);
-    for (const resolve of waiters) resolve();
+    for (const resolve of this.#goneWaiters ?? []) resolve();
+    this.#goneWaiters = undefined;
   }
 
   // The body
 
-  #emit(event: CallEvent): void {
+  /** A generator yielded. */
+  yielded(value: unknown): void {
+    this.emit(outputEvent(value));
+  }
+
+  /** The body sends an event. */
+  emit(event: CallEvent): void {
     if (this.#state !== "running") {
       this.#settings.log("debug", "late event dropped", { tool: this.request.name });
       return;
@@ -349,7 +381,7 @@ export class Call {
     let behind: Link[] | undefined;
     for (const link of this.#links) if (!link.queue.offer(event)) (behind ??= []).push(link);
     if (!behind) return;
-    if (behind.length === this.#links.size) {
+    if (behind.length === this.#links.length) {
       return this.#stopBody("overflow", overflow(this.request.name));
     }
     for (const link of behind) this.#detach(link, tooSlow(this.request.name));
@@ -362,27 +394,33 @@ export class Call {
     this.#close(failed(reason, this.#ran));
   }
 
-  #room(): Promise<void> | undefined {
-    if (!this.#hasRoom()) return new Promise((resolve) => this.#roomWaiters.push(resolve));
+  /** Resolves when there is room for another event; undefined where there is room now. */
+  room(): Promise<void> | undefined {
+    if (!this.#hasRoom()) {
+      return new Promise((resolve) => (this.#roomWaiters ??= []).push(resolve));
+    }
     return this.#settings.pace.next();
   }
 
   /** The quickest caller sets the pace; what the others are behind waits for them, bounded. */
   #hasRoom(): boolean {
-    if (this.#state !== "running" || this.#links.size === 0) return true;
+    if (this.#state !== "running" || this.#links.length === 0) return true;
     for (const link of this.#links) if (link.queue.isReady) return true;
     return false;
   }
 
   #makeRoom(): void {
-    if (this.#roomWaiters.length === 0 || !this.#hasRoom()) return;
-    for (const resolve of this.#roomWaiters.splice(0)) resolve();
+    const waiters = this.#roomWaiters;
+    if (!waiters || !this.#hasRoom()) return;
+    this.#roomWaiters = undefined;
+    for (const resolve of waiters) resolve();
   }
 
-  #settle(end: BodyEnd): void {
+  /** The body has ended. */
+  settled(end: BodyEnd): void {
     this.#slot?.release();
     const hasOutcome = this.#state === "running" || end.ok || !isAbortError(end.thrown);
-    if (!hasOutcome) return this.#settled();
+    if (!hasOutcome) return this.#bodyGone();
     const largeResults = this.#tool?.limits.largeResults ?? "refuse";
     const outcome = concluded(end, this.request, this.#ran, largeResults, this.#settings);
     if (outcome instanceof Promise) void outcome.then((made) => this.#concluded(made));
@@ -401,14 +439,14 @@ export class Call {
       callId: this.request.callId,
     });
     this.#record?.late(outcome);
-    return this.#settled();
+    return this.#bodyGone();
   }
 
   /** Nothing of the body is left. */
-  #settled(): void {
+  #bodyGone(): void {
     this.#isSettled = true;
     if (this.#state === "abandoned") this.#state = "ended";
-    if (this.#state === "ended") void this.#end();
+    if (this.#state === "ended") this.#end();
   }
 
   get #ran(): Attempt {
@@ -443,9 +481,36 @@ export class Call {
     this.#grace?.stop();
     this.#limit = undefined;
     this.#grace = undefined;
-    for (const listener of this.#endListeners.splice(0)) listener();
+    const listeners = this.#endListeners;
+    this.#endListeners = undefined;
+    for (const listener of listeners ?? []) listener();
   }
 }
+
+/** One caller's hold on a call. */
+class Link implements Ticket {
+  readonly queue: CallerQueue;
+  readonly request: CallRequest;
+  readonly #call: Call;
+  deadline: Timer | undefined;
+
+  constructor(caller: Caller, request: CallRequest, call: Call) {
+    this.queue = new CallerQueue(caller, call.backlog);
+    this.request = request;
+    this.#call = call;
+  }
+
+  leave(cause: "cancelled" | "deadline" | "disconnected"): void {
+    this.#call.leave(this, cause);
+  }
+
+  resume(): void {
+    this.queue.resume();
+    this.#call.resumed();
+  }
+}
+
+const none: readonly Link[] = Object.freeze([]);
 
 function timedOut(name: string, allowedMs: number): Failure {
   return failure("TIMED_OUT", `${JSON.stringify(name)} did not end within ${allowedMs} ms`);

@@ -81,12 +81,12 @@ export class CallContext implements ToolContext {
   readonly attempt: number;
   readonly metadata: Readonly<Record<string, string>>;
   readonly run: RunContext | undefined;
-  readonly progress: ToolContext["progress"];
-  readonly output: ToolContext["output"];
   readonly #request: CallRequest;
   readonly #principal: string;
   readonly #signal: LazySignal;
   readonly #hooks: ContextHooks;
+  #progress: ToolContext["progress"] | undefined;
+  #sendOutput: ToolContext["output"] | undefined;
   #key: string | undefined;
 
   constructor(
@@ -107,18 +107,28 @@ export class CallContext implements ToolContext {
     this.#principal = principal;
     this.#signal = signal;
     this.#hooks = hooks;
-    // Closures, so that tools may take them out of the context.
-    this.progress = (done, total, message = "") => {
+  }
+
+  // Closures, so that tools may take them out of the context; made for those that do.
+
+  get progress(): ToolContext["progress"] {
+    const hooks = this.#hooks;
+    this.#progress ??= (done, total, message = "") => {
       requireNumber("done", done);
       if (total !== undefined) requireNumber("total", total);
       hooks.emit({ kind: "progress", done, total, message: String(message) });
     };
-    this.output = (value) => {
+    return this.#progress;
+  }
+
+  get output(): ToolContext["output"] {
+    this.#sendOutput ??= (value) => {
       const sent = this.#output(value);
       // Who does not await it is told by the signal; a stray rejection would say nothing more.
       sent.catch(() => {});
       return sent;
     };
+    return this.#sendOutput;
   }
 
   get signal(): AbortSignal {

@@ -4,17 +4,18 @@ import type { RunContext } from "../domain/run.ts";
 import type { Registry, Tool } from "../domain/tool.ts";
 import { isToolPortError, ToolPortError } from "../errors.ts";
 import { type Log, silent } from "../internal/log.ts";
+import { SlotMap } from "../internal/slot-map.ts";
 import { after } from "../internal/timers.ts";
 import type { CallKey, Journal, Recorded } from "../journal/journal.ts";
 import { pythonRepr } from "../internal/python-text.ts";
 import { Budgets } from "./budgets.ts";
 import { Backlog } from "./caller-queue.ts";
-import { Call, type CallSettings, type CallWatcher } from "./call.ts";
+import { Call, type CallSettings, type CallWatcher, digestOf } from "./call.ts";
 import { CallRecord } from "./call-record.ts";
 import { failure } from "./describe-error.ts";
 import { Pace } from "./pace.ts";
 import type { Caller, Executor, Ticket } from "./port.ts";
-import { callDigest, readArguments } from "./read-arguments.ts";
+import { readArguments } from "./read-arguments.ts";
 import { type Slot, type SlotLimits, Slots } from "./slots.ts";
 
 // Admission, in the order that the contract gives: parse; look up the record (replay, join, reuse);
@@ -90,10 +91,16 @@ class CallExecutor implements RunExecutor {
   readonly #budgets: Budgets | undefined;
   readonly #settings: CallSettings;
   readonly #release: (() => Promise<void>) | undefined;
-  readonly #calls = new Set<Call>();
-  readonly #byKey = new Map<string, Call>();
+  /** By their numbers. */
+  readonly #calls = new SlotMap<number, Call>();
+  readonly #byKey = new SlotMap<string, Call>();
+  readonly #watcher: CallWatcher = {
+    gone: (call) => this.#gone(call),
+    over: () => this.#quieter(),
+  };
+  #lastNumber = 0;
   /** The keys that are being claimed or given back, each with what resolves when that is over. */
-  readonly #claims = new Map<string, Promise<void>>();
+  readonly #claims = new SlotMap<string, Promise<void>>();
   #isDraining = false;
   #isClosed = false;
   readonly #quietWaiters = new Set<() => void>();
@@ -141,13 +148,13 @@ class CallExecutor implements RunExecutor {
     }
     const args = readArguments(request.argumentsJson);
     if (!args.ok) {
-      const call = new Call(request, "", this.#settings, unwatched);
+      const call = new Call(request, { number: 0, key: undefined }, this.#settings, unwatched);
       const ticket = call.join(caller, request, deadlineMs);
       call.answer(args.failure);
       return ticket;
     }
     if (request.runId === "") {
-      const call = this.#admit(request, "", undefined);
+      const call = this.#admit(request, undefined);
       const ticket = call.join(caller, request, deadlineMs);
       this.#proceed(new Admission(call, args.value, caller.principal, run));
       return ticket;
@@ -159,17 +166,17 @@ class CallExecutor implements RunExecutor {
     this.#isDraining = true;
     // A body that nobody waits for does not hold the shutdown.
     await this.#within(graceMs, () => this.#isQuiet());
-    for (const call of this.#calls) call.abort();
+    for (const call of this.#calls.values()) call.abort();
     // Signals have fired; what honours them needs a moment to say so, and the journal to write.
     await this.#within(Math.min(250, graceMs), () => this.#calls.size === 0);
-    for (const call of this.#calls) call.dismiss();
+    for (const call of this.#calls.values()) call.dismiss();
     await this.#release?.();
     this.#isClosed = true;
   }
 
   /** Whether nobody waits for any call. */
   #isQuiet(): boolean {
-    for (const call of this.#calls) if (call.isJoinable) return false;
+    for (const call of this.#calls.values()) if (call.isJoinable) return false;
     return true;
   }
 
@@ -212,22 +219,25 @@ class CallExecutor implements RunExecutor {
     return undefined;
   }
 
-  #admit(request: CallRequest, digest: string, key: string | undefined, previous?: Call): Call {
-    const gone = (call: Call): void => {
-      this.#calls.delete(call);
-      if (key !== undefined && this.#byKey.get(key) === call) {
-        // A call that left before its start gives the key back to one whose body still runs.
-        const { blocker } = call;
-        if (blocker) this.#byKey.set(key, blocker);
-        else this.#byKey.delete(key);
-      }
-      this.#quieter();
-    };
-    const over = (): void => this.#quieter();
-    const call = new Call(request, digest, this.#settings, { gone, over }, previous);
-    this.#calls.add(call);
+  #admit(request: CallRequest, key: string | undefined, previous?: Call): Call {
+    this.#lastNumber += 1;
+    const identity = { number: this.#lastNumber, key };
+    const call = new Call(request, identity, this.#settings, this.#watcher, previous);
+    this.#calls.set(call.number, call);
     if (key !== undefined) this.#byKey.set(key, call);
     return call;
+  }
+
+  #gone(call: Call): void {
+    const { number, key } = call;
+    this.#calls.delete(number);
+    if (key !== undefined && this.#byKey.get(key) === call) {
+      // A call that left before its start gives the key back to one whose body still runs.
+      const { blocker } = call;
+      if (blocker) this.#byKey.set(key, blocker);
+      else this.#byKey.delete(key);
+    }
+    this.#quieter();
   }
 
   #executeKeyed(
@@ -237,16 +247,16 @@ class CallExecutor implements RunExecutor {
     deadlineMs: number | undefined,
     run: CallRun | undefined,
   ): Ticket {
-    const digest = callDigest(request.name, request.argumentsJson);
-    const key = keyText({ principal: caller.principal, ...request });
+    const key = keyText(caller.principal, request);
     const current = this.#byKey.get(key);
-    if (current && current.digest !== digest && (current.isJoinable || this.#journal)) {
+    const mayConflict = current && (current.isJoinable || this.#journal);
+    if (mayConflict && current.digest !== digestOf(request)) {
       caller.end({ kind: "fault", fault: reused(request) });
       return idleTicket;
     }
     if (current?.isJoinable) return current.join(caller, request, deadlineMs);
     const blocker = current?.blocker;
-    const call = this.#admit(request, digest, key, blocker);
+    const call = this.#admit(request, key, blocker);
     const ticket = call.join(caller, request, deadlineMs);
     const admission = new Admission(call, args, caller.principal, run);
     if (!this.#journal) this.#proceed(admission);
@@ -275,7 +285,7 @@ class CallExecutor implements RunExecutor {
   /** What the journal says of a call's key; undefined once nobody waits for the call. */
   async #recorded(admission: Admission, journal: Journal): Promise<Recorded | undefined> {
     const { call, key } = admission;
-    await this.#claims.get(keyText(key));
+    await this.#claims.get(keyText(key.principal, key));
     if (!call.isWaiting) return undefined;
     const recorded = await journal.lookup(key);
     return call.isWaiting ? recorded : undefined;
@@ -401,31 +411,27 @@ class CallExecutor implements RunExecutor {
 
   #queue(admission: Admission, tool: Tool, args: unknown): void {
     const { call } = admission;
-    let isGranted = false;
-    let slot: Slot | undefined;
+    let slot: Slot;
     try {
-      slot = this.#slots.acquire(tool.descriptor.name, tool.limits.concurrency, () => {
-        isGranted = true;
-        if (slot) this.#granted(admission, tool, args);
-      });
+      slot = this.#slots.acquire(tool.descriptor.name, tool.limits.concurrency);
     } catch (fault) {
       admission.giveBack();
       return call.fail(fault as ToolPortError);
     }
     call.holdSlot(slot);
-    if (isGranted) this.#granted(admission, tool, args);
-    else
-      call.whenGone().then(
-        () => admission.giveBack(),
-        () => {},
-      );
+    if (slot.isHeld) return this.#granted(admission, tool, args);
+    slot.onGrant(() => this.#granted(admission, tool, args));
+    call.whenGone().then(
+      () => admission.giveBack(),
+      () => {},
+    );
     return undefined;
   }
 
   #granted(admission: Admission, tool: Tool, args: unknown): void {
     const { call } = admission;
     if (!call.isWaiting) return admission.giveBack();
-    const journal = call.digest === "" ? undefined : this.#journal;
+    const journal = call.key === undefined ? undefined : this.#journal;
     if (!journal) return this.#start(admission, tool, args, 1, undefined);
     this.#holdKey(admission.key, this.#claim(admission, journal, tool, args));
     return undefined;
@@ -445,7 +451,7 @@ class CallExecutor implements RunExecutor {
   }
 
   #holdKey(key: CallKey, claim: Promise<void>): void {
-    const text = keyText(key);
+    const text = keyText(key.principal, key);
     const settle = async (): Promise<void> => {
       await Promise.allSettled([this.#claims.get(text), claim]);
       if (this.#claims.get(text) === over) this.#claims.delete(text);
@@ -518,7 +524,10 @@ class Admission {
   }
 }
 
-function keyText({ principal, runId, callId }: CallKey): string {
+function keyText(
+  principal: string,
+  { runId, callId }: { readonly runId: string; readonly callId: string },
+): string {
   return JSON.stringify([principal, runId, callId]);
 }
 

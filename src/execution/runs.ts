@@ -1,11 +1,12 @@
-import type { CallEvent, CallRequest } from "../domain/call.ts";
+import { type CallRequest, noMetadata } from "../domain/call.ts";
 import { ToolPortError } from "../errors.ts";
 import { type Log, silent } from "../internal/log.ts";
+import { SlotMap } from "../internal/slot-map.ts";
 import { after, type Timer } from "../internal/timers.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { RunExecutor } from "./executor.ts";
 import { LiveRun } from "./live-run.ts";
-import type { CallEnd, Caller, Ticket } from "./port.ts";
+import { RunCall, type RunCallHooks } from "./run-call.ts";
 import type {
   HostAnswer,
   HostQuestion,
@@ -93,11 +94,6 @@ const closedSession: RunSession = Object.freeze({
   resume() {},
 });
 
-interface OpenCall {
-  readonly callId: string;
-  ticket: Ticket | undefined;
-}
-
 /** One stream of one run. */
 class Session implements RunSession {
   readonly #runs: Runs;
@@ -105,7 +101,7 @@ class Session implements RunSession {
   readonly #open: OpenRequest;
   readonly #peer: RunPeer;
   readonly #over: () => void;
-  readonly #calls = new Map<bigint, OpenCall>();
+  readonly #calls = new SlotMap<bigint, RunCall>();
   readonly #tagOfCall = new Map<string, bigint>();
   readonly #tags = new TagSet();
   #touch: NodeJS.Timeout | undefined;
@@ -122,6 +118,22 @@ class Session implements RunSession {
     this.#over = over;
     run.onDisconnect = open.onDisconnect;
   }
+
+  /** What the calls of this stream tell it. */
+  readonly #callHooks: RunCallHooks = {
+    isBehind: () => this.#isPaused,
+    event: (tag, callId, event) => {
+      if (!this.#peer.event(tag, callId, event)) this.#isPaused = true;
+      return !this.#isPaused;
+    },
+    end: (tag, callId, end) => {
+      this.#calls.delete(tag);
+      if (this.#tagOfCall.get(callId) === tag) this.#tagOfCall.delete(callId);
+      if (this.#state !== "open") return;
+      this.#peer.end(tag, callId, end);
+      if (this.#isHalfClosed && this.#calls.size === 0) this.#finish();
+    },
+  };
 
   begin(resumed: boolean): void {
     const { journal, log = silent } = this.#runs.options;
@@ -146,32 +158,11 @@ class Session implements RunSession {
 
   call(tag: bigint, request: CallRequest, deadlineMs?: number): void {
     if (!this.#use(tag)) return;
-    const call: OpenCall = { callId: request.callId, ticket: undefined };
+    const call = new RunCall(tag, request.callId, this.#run.principal, this.#callHooks);
     this.#calls.set(tag, call);
     this.#tagOfCall.set(call.callId, tag);
-    const isBehind = () => this.#isPaused;
-    const caller: Caller = {
-      principal: this.#run.principal,
-      event: (event: CallEvent) => {
-        if (!this.#peer.event(tag, call.callId, event)) this.#isPaused = true;
-        return !this.#isPaused;
-      },
-      get isBehind() {
-        return isBehind();
-      },
-      end: (end: CallEnd) => {
-        this.#calls.delete(tag);
-        if (this.#tagOfCall.get(call.callId) === tag) this.#tagOfCall.delete(call.callId);
-        if (this.#state !== "open") return;
-        this.#peer.end(tag, call.callId, end);
-        if (this.#isHalfClosed && this.#calls.size === 0) this.#finish();
-      },
-    };
     const fault = this.#faultOf(request);
-    if (fault) {
-      caller.end({ kind: "fault", fault });
-      return;
-    }
+    if (fault) return call.end({ kind: "fault", fault });
     const { executor } = this.#runs.options;
     const full: CallRequest = {
       ...request,
@@ -179,7 +170,8 @@ class Session implements RunSession {
       onDisconnect: this.#run.onDisconnect,
       metadata: mergeMetadata(this.#open.metadata, request.metadata),
     };
-    call.ticket = executor.execute(full, caller, deadlineMs, this.#run);
+    call.ticket = executor.execute(full, call, deadlineMs, this.#run);
+    return undefined;
   }
 
   fail(tag: bigint, callId: string, fault: ToolPortError): void {
@@ -292,9 +284,13 @@ class Session implements RunSession {
 
 /** Frozen and without a prototype, so that any key is only a key. */
 function mergeMetadata(
-  ...all: readonly Readonly<Record<string, string>>[]
-): Record<string, string> {
-  return Object.freeze(Object.assign(Object.create(null) as Record<string, string>, ...all));
+  ofRun: Readonly<Record<string, string>>,
+  ofCall: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  // Both are such objects already.
+  if (ofCall === noMetadata) return ofRun;
+  if (ofRun === noMetadata) return ofCall;
+  return Object.freeze(Object.assign(Object.create(null) as Record<string, string>, ofRun, ofCall));
 }
 
 function invalid(message: string): ToolPortError {

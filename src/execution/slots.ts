@@ -3,7 +3,7 @@ import { ToolPortError } from "../errors.ts";
 // I1  At most `inFlight` slots are held in the process, and at most a tool's own number by it.
 // I2  Whoever waits is served in order among those of its tool; tools take turns.
 // I3  A slot is given back exactly once, and giving it back serves the next in the same turn.
-// I4  Nothing is kept for a tool of which no slot is held and nobody waits.
+// I4  What serving costs grows with the tools that somebody waits for, not with those there are.
 
 /** How many calls may run and wait. */
 export interface SlotLimits {
@@ -11,29 +11,30 @@ export interface SlotLimits {
   readonly queued: number;
 }
 
-/** A claim on a slot that has been granted, or that still waits. */
+/** A claim on a slot that is held, or that still waits. */
 export interface Slot {
+  readonly isHeld: boolean;
+  /** Calls `granted` once a slot that waits is held. */
+  onGrant(granted: () => void): void;
   /** Gives the slot, or the place in the queue, back. Idempotent. */
   release(): void;
 }
 
-interface Waiting {
-  readonly lane: Lane;
-  readonly granted: () => void;
-  state: "waiting" | "held" | "released";
-}
-
+/** The slots of one tool. */
 interface Lane {
   readonly name: string;
   readonly limit: number;
   held: number;
-  readonly queue: Waiting[];
+  readonly queue: Place[];
 }
 
 /** Bounds how many calls run at once, in the process and by tool. */
 export class Slots {
   readonly #limits: SlotLimits;
+  /** Of each tool that was ever called: there are only so many. */
   readonly #lanes = new Map<string, Lane>();
+  /** The lanes that somebody waits in, in the order of their turns. */
+  readonly #waited = new Set<Lane>();
   #held = 0;
   #queued = 0;
   #isServing = false;
@@ -52,23 +53,16 @@ export class Slots {
   }
 
   /**
-   * Asks for a slot; `granted` is called at once where one is free, later where there is room to
-   * wait.
+   * Asks for a slot, which is held at once where one is free.
    *
    * @param limit how many slots this tool may hold; `null`: as many as there are
    * @throws ToolPortError OVERLOADED where the queue is full
    */
-  acquire(tool: string, limit: number | null, granted: () => void): Slot {
-    const lane = this.#lanes.get(tool) ?? {
-      name: tool,
-      limit: limit ?? Infinity,
-      held: 0,
-      queue: [],
-    };
-    const waiting: Waiting = { lane, granted, state: "waiting" };
-    const slot: Slot = { release: () => this.#release(waiting) };
+  acquire(tool: string, limit: number | null): Slot {
+    const lane = this.#laneOf(tool, limit);
+    const place = new Place(lane, (one) => this.#release(one));
     if (lane.queue.length === 0 && this.#hasRoom(lane)) {
-      this.#grant(waiting);
+      this.#hold(place);
     } else if (this.#queued >= this.#limits.queued) {
       throw new ToolPortError(
         "OVERLOADED",
@@ -76,37 +70,44 @@ export class Slots {
         { retryAfterMs: 1000 },
       );
     } else {
-      lane.queue.push(waiting);
+      lane.queue.push(place);
       this.#queued += 1;
-      this.#lanes.set(tool, lane);
+      this.#waited.add(lane);
     }
-    return slot;
+    return place;
+  }
+
+  #laneOf(name: string, limit: number | null): Lane {
+    let lane = this.#lanes.get(name);
+    if (!lane) {
+      lane = { name, limit: limit ?? Infinity, held: 0, queue: [] };
+      this.#lanes.set(name, lane);
+    }
+    return lane;
   }
 
   #hasRoom(lane: Lane): boolean {
     return this.#held < this.#limits.inFlight && lane.held < lane.limit;
   }
 
-  #grant(waiting: Waiting): void {
-    waiting.state = "held";
-    waiting.lane.held += 1;
+  #hold(place: Place): void {
+    place.state = "held";
+    place.lane.held += 1;
     this.#held += 1;
-    this.#lanes.set(waiting.lane.name, waiting.lane);
-    waiting.granted();
   }
 
-  #release(waiting: Waiting): void {
-    const { lane, state } = waiting;
+  #release(place: Place): void {
+    const { lane, state } = place;
     if (state === "released") return;
-    waiting.state = "released";
+    place.state = "released";
     if (state === "held") {
       lane.held -= 1;
       this.#held -= 1;
     } else {
-      lane.queue.splice(lane.queue.indexOf(waiting), 1);
+      lane.queue.splice(lane.queue.indexOf(place), 1);
       this.#queued -= 1;
+      if (lane.queue.length === 0) this.#waited.delete(lane);
     }
-    if (lane.held === 0 && lane.queue.length === 0) this.#lanes.delete(lane.name);
     if (this.#queued > 0) this.#serve();
   }
 
@@ -126,15 +127,42 @@ export class Slots {
   }
 
   #serveLanes(): void {
-    for (const lane of this.#lanes.values()) {
+    for (const lane of this.#waited) {
       if (this.#held >= this.#limits.inFlight) return;
-      if (lane.queue.length === 0 || !this.#hasRoom(lane)) continue;
+      if (!this.#hasRoom(lane)) continue;
       const next = lane.queue.shift();
       if (!next) continue;
       this.#queued -= 1;
       // To the back of the line of tools, so that a busy tool does not starve the others.
-      this.#lanes.delete(lane.name);
-      this.#grant(next);
+      this.#waited.delete(lane);
+      if (lane.queue.length > 0) this.#waited.add(lane);
+      this.#hold(next);
+      next.granted?.();
     }
+  }
+}
+
+/** A place in a tool's lane: a slot, or a wait for one. */
+class Place implements Slot {
+  readonly lane: Lane;
+  state: "waiting" | "held" | "released" = "waiting";
+  granted: (() => void) | undefined;
+  readonly #release: (place: Place) => void;
+
+  constructor(lane: Lane, release: (place: Place) => void) {
+    this.lane = lane;
+    this.#release = release;
+  }
+
+  get isHeld(): boolean {
+    return this.state === "held";
+  }
+
+  onGrant(granted: () => void): void {
+    this.granted = granted;
+  }
+
+  release(): void {
+    this.#release(this);
   }
 }

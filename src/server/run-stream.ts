@@ -4,6 +4,7 @@ import { isToolPortError, ToolPortError } from "../errors.ts";
 import type { CallEnd } from "../execution/port.ts";
 import type { OpenRequest, RunPeer, RunPort, RunSession } from "../execution/run-port.ts";
 import type { Log } from "../internal/log.ts";
+import { SlotMap } from "../internal/slot-map.ts";
 import { toEvent } from "../wire/call.ts";
 import { toConnectError, toStatus } from "../wire/faults.ts";
 import {
@@ -44,7 +45,7 @@ export class RunStream implements RunPeer {
   readonly principal: string;
   readonly #outlet: Outlet<RunResponse>;
   readonly #options: RunStreamOptions;
-  readonly #asked = new Map<bigint, CallRequest>();
+  readonly #asked = new SlotMap<bigint, CallRequest>();
   readonly #overflowed = new Set<bigint>();
   #session: RunSession | undefined;
   #isClosed = false;

@@ -1,4 +1,4 @@
-import type { CallRequest } from "../domain/call.ts";
+import { type CallRequest, noMetadata } from "../domain/call.ts";
 import { ToolPortError } from "../errors.ts";
 import { type ExecuteRequest, OnDisconnect, type RefuseRequest, type ToolRequest } from "./v1.ts";
 
@@ -52,6 +52,7 @@ export function readOnDisconnect(value: OnDisconnect, path = ""): CallRequest["o
 export function readMetadata(metadata: {
   readonly [key: string]: string;
 }): Readonly<Record<string, string>> {
+  if (Object.keys(metadata).length === 0) return noMetadata;
   return Object.freeze(Object.assign(Object.create(null) as Record<string, string>, metadata));
 }
 

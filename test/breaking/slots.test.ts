@@ -104,21 +104,21 @@ test("whatever is acquired and given back, in grants too: bounds hold, order hol
           } else {
             const { tool, isSync } = act;
             const entry: (typeof live)[number] = {
-              slot: { release() {} },
+              slot: { isHeld: false, onGrant() {}, release() {} },
               tool,
               n: (made += 1),
               isHeld: false,
             };
-            let isMade = false;
+            const grant = (): void => {
+              entry.isHeld = true;
+              granted[tool]?.push(entry.n);
+              if (isSync) give(entry);
+            };
             try {
               live.push(entry);
-              entry.slot = slots.acquire(`t${tool}`, limits[tool] ?? null, () => {
-                entry.isHeld = true;
-                granted[tool]?.push(entry.n);
-                if (isSync && isMade) give(entry);
-              });
-              isMade = true;
-              if (isSync && entry.isHeld) give(entry);
+              entry.slot = slots.acquire(`t${tool}`, limits[tool] ?? null);
+              if (entry.slot.isHeld) grant();
+              else entry.slot.onGrant(grant);
             } catch {
               live.splice(live.indexOf(entry), 1);
               if (slots.queued < 10) throw new Error("refused though there was room to wait");

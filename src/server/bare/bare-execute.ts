@@ -1,4 +1,4 @@
-import type { ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import { ToolPortError } from "../../errors.ts";
 import type { Ticket } from "../../execution/port.ts";
 import { after, type Timer } from "../../internal/timers.ts";
@@ -11,7 +11,7 @@ import { decodeExecuteRequest, frameExecuteResponse } from "./codec.ts";
 import { Frames, unparsable } from "./frames.ts";
 import { goneCause } from "./gone.ts";
 import type { Patience, Waiting } from "./patience.ts";
-import { StreamOutlet } from "./stream-outlet.ts";
+import { StreamOutlet, type StreamRpc } from "./stream-outlet.ts";
 
 /** What serving a call needs. */
 export interface BareExecuteOptions extends CallStreamOptions {
@@ -30,33 +30,24 @@ export function serveExecute(
   new ExecuteRpc(stream, head, options).serve();
 }
 
-class ExecuteRpc implements Waiting {
-  readonly #stream: ServerHttp2Stream;
+class ExecuteRpc implements StreamRpc<ExecuteResponse>, Waiting {
   readonly #head: RpcHead;
   readonly #options: BareExecuteOptions;
   readonly #outlet: StreamOutlet<ExecuteResponse>;
   readonly #frames: Frames;
+  readonly #session: ServerHttp2Session | undefined;
   #message: Buffer | undefined;
   #ticket: Ticket | undefined;
   #deadline: Timer | undefined;
   #due = 0;
+  #wait = 0;
 
   constructor(stream: ServerHttp2Stream, head: RpcHead, options: BareExecuteOptions) {
-    const { log, maxMessageBytes } = options;
-    const cause = goneCause(stream);
-    this.#stream = stream;
     this.#head = head;
     this.#options = options;
-    this.#frames = new Frames(maxMessageBytes);
-    this.#outlet = new StreamOutlet(stream, {
-      frame: frameExecuteResponse,
-      log,
-      room: () => this.#ticket?.resume(),
-      left: () => {
-        this.#stopWaiting();
-        this.#ticket?.leave(cause());
-      },
-    });
+    this.#frames = new Frames(options.maxMessageBytes);
+    this.#session = stream.session as ServerHttp2Session | undefined;
+    this.#outlet = new StreamOutlet(stream, this, options.log);
   }
 
   serve(): void {
@@ -66,10 +57,25 @@ class ExecuteRpc implements Waiting {
       this.#due = performance.now() + timeoutMs;
       this.#deadline = after(timeoutMs, () => this.#fail(deadlineFault()));
     }
-    this.#options.patience.wait(this);
-    this.#stream.on("data", (piece: Buffer) => this.#take(piece));
-    this.#stream.on("end", () => this.#start());
+    this.#wait = this.#options.patience.wait(this);
+    this.#outlet.read();
     return undefined;
+  }
+
+  frame(message: ExecuteResponse): Buffer {
+    return frameExecuteResponse(message);
+  }
+
+  room(): void {
+    this.#ticket?.resume();
+  }
+
+  left(): void {
+    this.#ticket?.leave(goneCause(this.#session));
+  }
+
+  closed(): void {
+    this.#stopWaiting();
   }
 
   tooLate(): void {
@@ -81,8 +87,7 @@ class ExecuteRpc implements Waiting {
     );
   }
 
-  #take(piece: Buffer): void {
-    if (this.#outlet.isOver) return;
+  data(piece: Buffer): void {
     this.#frames.push(piece);
     try {
       // Read as it comes, so that what is too large is refused before it is there.
@@ -95,7 +100,7 @@ class ExecuteRpc implements Waiting {
     }
   }
 
-  #start(): void {
+  dataEnded(): void {
     this.#stopWaiting();
     if (this.#outlet.isOver) return;
     try {
@@ -115,7 +120,7 @@ class ExecuteRpc implements Waiting {
 
   #stopWaiting(): void {
     this.#deadline?.stop();
-    this.#options.patience.stop(this);
+    this.#options.patience.stop(this.#wait);
   }
 
   #fail(thrown: unknown): void {

@@ -1,4 +1,4 @@
-import type { ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import { after, type Timer } from "../../internal/timers.ts";
 import type { RunResponse } from "../../wire/v1.ts";
 import { deadlineFault } from "../deadline.ts";
@@ -8,7 +8,7 @@ import { RunStream, type RunStreamOptions } from "../run-stream.ts";
 import { decodeRunRequest, frameRunResponse } from "./codec.ts";
 import { Frames, unparsable } from "./frames.ts";
 import { goneCause } from "./gone.ts";
-import { StreamOutlet } from "./stream-outlet.ts";
+import { StreamOutlet, type StreamRpc } from "./stream-outlet.ts";
 
 // I1  Requests are taken in the order in which they came, so many in one turn of the loop.
 // I2  While very much waits for a peer that does not read, its requests are not read either.
@@ -23,8 +23,9 @@ export function serveRun(
   new RunRpc(stream, head, options).serve();
 }
 
-class RunRpc {
+class RunRpc implements StreamRpc<RunResponse> {
   readonly #stream: ServerHttp2Stream;
+  readonly #session: ServerHttp2Session | undefined;
   readonly #head: RpcHead;
   readonly #frames: Frames;
   readonly #outlet: StreamOutlet<RunResponse>;
@@ -34,22 +35,11 @@ class RunRpc {
   #isResting = false;
 
   constructor(stream: ServerHttp2Stream, head: RpcHead, options: RunStreamOptions) {
-    const cause = goneCause(stream);
     this.#stream = stream;
+    this.#session = stream.session as ServerHttp2Session | undefined;
     this.#head = head;
     this.#frames = new Frames(options.maxMessageBytes);
-    this.#outlet = new StreamOutlet(stream, {
-      frame: frameRunResponse,
-      log: options.log,
-      room: () => {
-        this.#run.resume();
-        this.#wake();
-      },
-      left: () => {
-        this.#deadline?.stop();
-        this.#run.leave(cause());
-      },
-    });
+    this.#outlet = new StreamOutlet(stream, this, options.log);
     this.#run = new RunStream(head.principal, this.#outlet, options);
   }
 
@@ -59,18 +49,35 @@ class RunRpc {
     if (timeoutMs !== undefined) {
       this.#deadline = after(timeoutMs, () => this.#run.expire(deadlineFault()));
     }
-    this.#stream.on("data", (piece: Buffer) => {
-      // What comes after the end is dropped.
-      if (this.#outlet.isOver) return;
-      this.#frames.push(piece);
-      if (!this.#isResting) this.#take();
-    });
-    this.#stream.on("end", () => {
-      this.#hasEnded = true;
-      if (!this.#isResting) this.#take();
-    });
-    this.#stream.once("close", () => this.#deadline?.stop());
+    this.#outlet.read();
     return undefined;
+  }
+
+  frame(message: RunResponse): Buffer {
+    return frameRunResponse(message);
+  }
+
+  room(): void {
+    this.#run.resume();
+    this.#wake();
+  }
+
+  left(): void {
+    this.#run.leave(goneCause(this.#session));
+  }
+
+  closed(): void {
+    this.#deadline?.stop();
+  }
+
+  data(piece: Buffer): void {
+    this.#frames.push(piece);
+    if (!this.#isResting) this.#take();
+  }
+
+  dataEnded(): void {
+    this.#hasEnded = true;
+    if (!this.#isResting) this.#take();
   }
 
   #take(): void {

@@ -1,12 +1,11 @@
-import type { ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Session } from "node:http2";
 
 /**
- * Says why a peer has gone: a cancel resets the stream and leaves the connection. To be asked for
- * while the stream lives; one that has ended no longer knows its session.
+ * Says why the peer of a stream has gone: a cancel resets the stream and leaves the connection.
+ *
+ * @param session the stream's, as it was while the stream lived
  */
-export function goneCause(stream: ServerHttp2Stream): () => "cancelled" | "disconnected" {
-  const { session } = stream;
+export function goneCause(session: ServerHttp2Session | undefined): "cancelled" | "disconnected" {
   // A lost connection ends its streams before its session.
-  return () =>
-    session && !session.destroyed && !session.socket.destroyed ? "cancelled" : "disconnected";
+  return session && !session.destroyed && !session.socket.destroyed ? "cancelled" : "disconnected";
 }

@@ -1,3 +1,4 @@
+import { SlotMap } from "../../internal/slot-map.ts";
 import { after, type Timer } from "../../internal/timers.ts";
 
 /** Who waits for something that may not come. */
@@ -12,8 +13,9 @@ export interface Waiting {
  */
 export class Patience {
   readonly #ms: number;
-  /** In the order of their dues. */
-  readonly #dues = new Map<Waiting, number>();
+  /** By number, in the order of their dues. */
+  readonly #all = new SlotMap<number, { readonly waiting: Waiting; readonly due: number }>();
+  #last = 0;
   #timer: Timer | undefined;
 
   /** @param ms how long each may wait, in milliseconds */
@@ -21,32 +23,38 @@ export class Patience {
     this.#ms = ms;
   }
 
-  /** Begins a wait. */
-  wait(waiting: Waiting): void {
-    this.#dues.set(waiting, performance.now() + this.#ms);
+  /**
+   * Begins a wait.
+   *
+   * @returns its number, for {@link stop}; at least 1
+   */
+  wait(waiting: Waiting): number {
+    this.#last += 1;
+    this.#all.set(this.#last, { waiting, due: performance.now() + this.#ms });
     this.#timer ??= after(this.#ms, () => this.#sweep());
+    return this.#last;
   }
 
   /** Ends a wait: it came, or nobody waits any more. Idempotent. */
-  stop(waiting: Waiting): void {
-    this.#dues.delete(waiting);
+  stop(number: number): void {
+    this.#all.delete(number);
   }
 
   /** Lets go of the timer. */
   close(): void {
     this.#timer?.stop();
-    this.#dues.clear();
+    this.#all.clear();
   }
 
   #sweep(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const [waiting, due] of this.#dues) {
+    for (const [number, { waiting, due }] of this.#all) {
       if (due > now) {
         this.#timer = after(due - now, () => this.#sweep());
         return;
       }
-      this.#dues.delete(waiting);
+      this.#all.delete(number);
       waiting.tooLate();
     }
   }

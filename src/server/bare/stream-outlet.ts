@@ -9,6 +9,8 @@ import type { Outlet, OutletHooks } from "../outlet.ts";
 // I2  The status goes out once, last; nothing is written after it, or to a stream that has gone.
 // I3  `push` answers false exactly when the reader is behind; `room` is called once for it.
 // I4  What is pushed in one turn goes out in one write: a frame of HTTP/2 costs more than a message.
+// I5  A stream that has closed holds nothing of its RPC. Its native half keeps it alive until the
+//     next full collection, and whatever it held would be copied by each small one before.
 
 /** How much may wait for a reader before the producer is asked to pause, in bytes. */
 const capacity: number = 256 * 1024;
@@ -26,17 +28,23 @@ const isOk: OutgoingHttpHeaders = Object.freeze({ "grpc-status": "0" });
 
 const withTrailers = Object.freeze({ waitForTrailers: true, sendDate: false });
 
-/** What tells a stream's outlet how to write, and who produces. */
-export interface StreamOutletOptions<T> extends OutletHooks {
+/** One RPC on a stream: what it makes of the request, and how its answers are written. */
+export interface StreamRpc<T> extends OutletHooks {
   /** A message with its prefix. */
   frame(value: T): Buffer;
-  readonly log: Log;
+  /** A piece of the request's body. */
+  data(piece: Buffer): void;
+  /** The request's body is whole. */
+  dataEnded(): void;
+  /** The stream has closed, for whatever reason; told last. */
+  closed(): void;
 }
 
 /** Answers one RPC on an HTTP/2 stream. */
 export class StreamOutlet<T> implements Outlet<T> {
   readonly #stream: ServerHttp2Stream;
-  readonly #options: StreamOutletOptions<T>;
+  readonly #rpc: StreamRpc<T>;
+  readonly #log: Log;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #status = isOk;
@@ -44,15 +52,20 @@ export class StreamOutlet<T> implements Outlet<T> {
   #awaitsDrain = false;
   #isOver = false;
 
-  constructor(stream: ServerHttp2Stream, options: StreamOutletOptions<T>) {
+  constructor(stream: ServerHttp2Stream, rpc: StreamRpc<T>, log: Log) {
     this.#stream = stream;
-    this.#options = options;
-    stream.on("error", (error: Error) => options.log("debug", "response_error", { error }));
-    stream.on("aborted", () => {
-      if (this.#isOver) return;
-      this.#isOver = true;
-      options.left();
-    });
+    this.#rpc = rpc;
+    this.#log = log;
+    (stream as Served)[served] = this;
+    stream.on("error", onError);
+    stream.on("aborted", onAborted);
+    stream.on("close", onClose);
+  }
+
+  /** Begins to read the request. */
+  read(): void {
+    this.#stream.on("data", onData);
+    this.#stream.on("end", onEnd);
   }
 
   /** Whether nothing more can be said. */
@@ -66,8 +79,8 @@ export class StreamOutlet<T> implements Outlet<T> {
 
   push(value: T, _bytes: number): boolean {
     if (this.#isOver) return true;
-    const frame = this.#options.frame(value);
-    if (this.#waiting.length === 0) process.nextTick(flushWaiting, this);
+    const frame = this.#rpc.frame(value);
+    if (this.#waiting.length === 0) process.nextTick(flush, this);
     this.#waiting.push(frame);
     this.#waitingBytes += frame.byteLength;
     this.#isBehind ||= this.bytes >= capacity;
@@ -77,30 +90,61 @@ export class StreamOutlet<T> implements Outlet<T> {
   end(error?: { readonly reason: unknown }): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const stream = this.#stream;
-    if (stream.destroyed || stream.closed) return;
     if (error) this.#status = this.#statusOf(error.reason);
-    this.#flush();
+    this.#write();
   }
 
-  /** Writes what waits, where anything does. */
-  flushWaiting(): void {
-    if (this.#waiting.length > 0) this.#flush();
+  /** What a stream tells of; for its listeners. */
+  on(event: "aborted" | "close" | "drain" | "end" | "flush" | "trailers"): void {
+    switch (event) {
+      case "flush":
+        if (this.#waiting.length > 0) this.#write();
+        return;
+      case "end":
+        return this.#rpc.dataEnded();
+      case "drain":
+        this.#awaitsDrain = false;
+        this.#isBehind = false;
+        if (!this.#isOver) this.#rpc.room();
+        return;
+      case "trailers":
+        this.#stream.sendTrailers(this.#status);
+        return this.#hangUp();
+      case "aborted":
+        if (this.#isOver) return;
+        this.#isOver = true;
+        return this.#rpc.left();
+      case "close":
+        (this.#stream as Served)[served] = undefined;
+        return this.#rpc.closed();
+    }
   }
 
-  #flush(): void {
+  onData(piece: Buffer): void {
+    // What comes after the end is dropped.
+    if (!this.#isOver) this.#rpc.data(piece);
+  }
+
+  onError(error: Error): void {
+    this.#log("debug", "response_error", { error });
+  }
+
+  #write(): void {
     const stream = this.#stream;
     const frames = this.#waiting;
     const bytes = this.#waitingBytes;
     this.#waiting = [];
     this.#waitingBytes = 0;
     if (stream.destroyed || stream.closed) return;
-    if (!stream.headersSent) this.#begin();
+    if (!stream.headersSent) {
+      stream.respond(headers, withTrailers);
+      stream.on("wantTrailers", onTrailers);
+    }
     const isLast = this.#isOver;
     if (frames.length > 1 && bytes > maxJoinedBytes) {
       stream.cork();
       for (const frame of frames) stream.write(frame);
-      process.nextTick(() => stream.uncork());
+      stream.uncork();
       if (isLast) stream.end();
     } else if (frames.length > 0) {
       const joined = frames.length === 1 ? frames[0] : Buffer.concat(frames, bytes);
@@ -109,34 +153,14 @@ export class StreamOutlet<T> implements Outlet<T> {
     } else if (isLast) {
       stream.end();
     }
-    if (this.#isBehind && !isLast) this.#waitForRoom();
-  }
-
-  #waitForRoom(): void {
-    if (this.#awaitsDrain) return;
-    const stream = this.#stream;
-    const room = (): void => {
-      this.#awaitsDrain = false;
-      this.#isBehind = false;
-      if (!this.#isOver) this.#options.room();
-    };
+    // What is over the capacity is over the stream's own mark as well, so that a drain comes.
+    if (!this.#isBehind || isLast || this.#awaitsDrain) return;
     this.#awaitsDrain = true;
-    // What was over the capacity is over the stream's own mark as well, so that a drain comes.
-    stream.once("drain", room);
-  }
-
-  #begin(): void {
-    const stream = this.#stream;
-    stream.respond(headers, withTrailers);
-    stream.on("wantTrailers", () => {
-      stream.sendTrailers(this.#status);
-      this.#hangUp();
-    });
+    stream.once("drain", onDrain);
   }
 
   #statusOf(reason: unknown): OutgoingHttpHeaders {
-    const error =
-      reason instanceof ConnectError ? reason : toConnectError(reason, this.#options.log);
+    const error = reason instanceof ConnectError ? reason : toConnectError(reason, this.#log);
     return Object.fromEntries(setTrailerStatus(new Headers(), error));
   }
 
@@ -152,6 +176,42 @@ export class StreamOutlet<T> implements Outlet<T> {
   }
 }
 
-function flushWaiting(outlet: { flushWaiting(): void }): void {
-  outlet.flushWaiting();
+// One function each for all streams: they are looked up by the stream, and close over nothing.
+
+const served = Symbol("rpc");
+
+interface Served extends ServerHttp2Stream {
+  [served]?: StreamOutlet<never> | undefined;
+}
+
+function flush(outlet: StreamOutlet<never>): void {
+  outlet.on("flush");
+}
+
+function onData(this: Served, piece: Buffer): void {
+  this[served]?.onData(piece);
+}
+
+function onEnd(this: Served): void {
+  this[served]?.on("end");
+}
+
+function onDrain(this: Served): void {
+  this[served]?.on("drain");
+}
+
+function onTrailers(this: Served): void {
+  this[served]?.on("trailers");
+}
+
+function onAborted(this: Served): void {
+  this[served]?.on("aborted");
+}
+
+function onClose(this: Served): void {
+  this[served]?.on("close");
+}
+
+function onError(this: Served, error: Error): void {
+  this[served]?.onError(error);
 }
