@@ -155,7 +155,7 @@ func TestAbandonedStreamsLeaveNothingBehind(t *testing.T) {
 		<-stream.Context().Done()
 		return stream.Context().Err()
 	}})
-	for range 100 {
+	for range 500 {
 		stream, err := client.Stream(t.Context(), toolport.Request{CallID: "c", Name: "t"})
 		if err != nil {
 			t.Fatal(err)
