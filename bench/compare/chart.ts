@@ -1,16 +1,21 @@
 import type { Figures } from "./figures.ts";
 import { groupTitle } from "./report.ts";
 import { type Cell, cellName, subjectNames, subjectOf } from "./cells.ts";
+import type { Family } from "./subjects.ts";
 
 // The picture of the docs: calls a second under the loads that the goals speak of. It is drawn in
 // greys and one colour of its own, which both light and dark pages show well.
 
-const panels: readonly Omit<Cell, "subject">[][] = [
-  [{ tool: "add", inFlight: 16 }],
-  [{ tool: "add", inFlight: 64 }],
-  [{ tool: "page", inFlight: 16 }],
+const panels: readonly Panel[] = [
+  { family: "unary", tool: "add", inFlight: 16 },
+  { family: "stream", tool: "add", inFlight: 64 },
+  { family: "unary", tool: "page", inFlight: 16 },
+  { family: "python", tool: "add", inFlight: 64 },
 ];
-const families = ["unary", "stream", "unary"] as const;
+
+interface Panel extends Omit<Cell, "subject"> {
+  readonly family: Family;
+}
 
 const width = 760;
 const labelWidth = 230;
@@ -23,9 +28,7 @@ const gap = 18;
 export function chart(medians: ReadonlyMap<string, Figures>): string {
   let top = 0;
   const parts: string[] = [];
-  for (const [at, [load]] of panels.entries()) {
-    const family = families[at];
-    if (!load || !family) continue;
+  for (const { family, ...load } of panels) {
     const bars = subjectNames.flatMap((subject) => {
       const cell = { ...load, subject };
       const figures = medians.get(cellName(cell));
@@ -55,7 +58,7 @@ function panel(title: string, bars: readonly Bar[], top: number): string {
     .map(({ cell, figures: { callsPerSecond } }, at) => {
       const y = top + titleHeight + at * rowHeight;
       const length = (callsPerSecond / most) * (width - labelWidth - valueWidth);
-      const kind = cell.subject.startsWith("toolport") ? "own" : "other";
+      const kind = subjectOf(cell).title.startsWith("toolport") ? "own" : "other";
       const figure = Math.round(callsPerSecond).toLocaleString("en-US");
       return [
         `<text x="${labelWidth - 8}" y="${y + 15}" text-anchor="end">${subjectOf(cell).title}</text>`,

@@ -24,6 +24,8 @@ const executePage: Cell = { subject: "toolport-unary", tool: "page", inFlight: 1
 const run: Cell = { subject: "toolport-run", tool: "add", inFlight: 64 };
 const durable: Cell = { subject: "toolport-run-sqlite", tool: "add", inFlight: 64 };
 
+const python: Cell = { subject: "python-run", tool: "add", inFlight: 64 };
+
 /** What toolport is held to. Calls per second, unless it says otherwise. */
 export const goals: readonly Goal[] = [
   faster(execute, { ...execute, subject: "connect-unary" }, 6.5),
@@ -42,6 +44,7 @@ export const goals: readonly Goal[] = [
   faster(run, { ...run, subject: "grpc-go-bidi" }, 0.65),
   faster(executePage, { ...executePage, subject: "connect-unary" }, 2),
   faster(executePage, { ...executePage, subject: "grpcio-unary" }, 0.9),
+  faster(python, { ...python, subject: "python-grpcio" }, 5),
   { cell: durable, of: "callsPerSecond", bound: { atLeast: 3000 } },
   { cell: durable, of: "p99Us", bound: { atMost: 60_000 } },
 ];

@@ -7,12 +7,18 @@ import type { Family, SubjectName } from "./subjects.ts";
 export const baselines: Readonly<Record<Family, readonly SubjectName[]>> = {
   unary: ["connect-unary", "grpcio-unary", "http2-echo"],
   stream: ["connect-bidi", "grpcio-bidi", "grpc-go-bidi"],
+  python: ["python-grpcio"],
+};
+
+const familyTitles: Readonly<Record<Family, string>> = {
+  unary: "Calls of their own",
+  stream: "Calls on one stream",
+  python: "Calls of a Python client on one stream",
 };
 
 /** A group of cells that are compared with each other, for people. */
 export function groupTitle(cell: Cell): string {
-  const { family } = subjectOf(cell);
-  const what = family === "unary" ? "Calls of their own" : "Calls on one stream";
+  const what = familyTitles[subjectOf(cell).family];
   const size = cell.tool === "add" ? "a small result" : "a result of 64 KiB";
   return `${what}, ${size}, ${cell.inFlight} in flight`;
 }

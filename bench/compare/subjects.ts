@@ -9,8 +9,11 @@ import type { ServerName } from "./server-commands.ts";
 export const tools = ["add", "page"] as const;
 export type Tool = (typeof tools)[number];
 
-/** What it is compared within: calls of their own, or many calls on one stream. */
-export type Family = "unary" | "stream";
+/**
+ * What it is compared within: calls of their own; many calls on one stream; Python clients that make
+ * many calls on one stream of the same server.
+ */
+export type Family = "unary" | "stream" | "python";
 
 export interface Subject {
   /** For people. */
@@ -43,11 +46,18 @@ export type SubjectName =
   | "grpc-js-bidi"
   | "mcp-stdio"
   | "grpcio-bidi"
-  | "grpc-go-bidi";
+  | "grpc-go-bidi"
+  | "python-run"
+  | "python-run-unix"
+  | "python-grpcio";
 
 const goClient = join(import.meta.dirname, "../../.build/bench/load-client");
 const unary = [goClient, "-mode", "unary", "-method"];
 const run = [goClient, "-mode", "run"];
+const pythonClient = [
+  join(import.meta.dirname, "../../.venv/bin/python"),
+  join(import.meta.dirname, "clients/python_run.py"),
+];
 const mcpStdio = join(import.meta.dirname, "servers/mcp-stdio.ts");
 
 /** The subjects, by name. */
@@ -157,5 +167,23 @@ export const subjects: Readonly<Record<SubjectName, Subject>> = {
     family: "stream",
     server: "grpc-go",
     client: run,
+  },
+  "python-run": {
+    title: "toolport's client",
+    family: "python",
+    server: "toolport-tcp",
+    client: [...pythonClient, "toolport"],
+  },
+  "python-run-unix": {
+    title: "toolport's client, unix socket",
+    family: "python",
+    server: "toolport-unix",
+    client: [...pythonClient, "toolport"],
+  },
+  "python-grpcio": {
+    title: "grpcio.aio",
+    family: "python",
+    server: "toolport-tcp",
+    client: [...pythonClient, "grpcio"],
   },
 };
