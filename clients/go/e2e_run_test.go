@@ -180,7 +180,22 @@ func TestARunOnASidecar(t *testing.T) {
 	})
 }
 
+// TestAKilledSidecarIsAClearFaultOfEveryCall allows for a machine that is busy
+// with other things: of three sidecars one shows how long it takes.
 func TestAKilledSidecarIsAClearFaultOfEveryCall(t *testing.T) {
+	const bound = time.Second
+	for range 3 {
+		took := killSidecar(t)
+		t.Logf("every call had ended after %s", took.Round(time.Millisecond))
+		if took <= bound {
+			return
+		}
+	}
+	t.Errorf("no sidecar's calls had all ended within %s", bound)
+}
+
+func killSidecar(t *testing.T) time.Duration {
+	t.Helper()
 	sidecar := spawnReal(t)
 	run, err := sidecar.Run(t.Context(), "r")
 	if err != nil {
@@ -207,8 +222,8 @@ func TestAKilledSidecarIsAClearFaultOfEveryCall(t *testing.T) {
 		if fault.Reason != toolport.ReasonConnectionLost || fault.Started != toolport.StartedUnknown || !strings.Contains(err.Error(), sidecar.Address()) {
 			t.Errorf("got %v, started %s", err, fault.Started)
 		}
-		t.Logf("after %s: %v", time.Since(killed).Round(time.Millisecond), err)
 	}
+	took := time.Since(killed)
 	if run.Close() == nil {
 		t.Error("the run ended as if in order")
 	}
@@ -216,6 +231,7 @@ func TestAKilledSidecarIsAClearFaultOfEveryCall(t *testing.T) {
 	if err := sidecar.Err(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("got %v", err)
 	}
+	return took
 }
 
 func kill(t *testing.T, pid int) {
