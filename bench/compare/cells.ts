@@ -12,7 +12,7 @@ export const inFlights = [1, 16, 64] as const;
 export type InFlight = (typeof inFlights)[number];
 
 /** Its cells are compared with each other. */
-export const families: readonly Family[] = ["unary", "stream", "python"];
+const families: readonly Family[] = ["unary", "stream", "python"];
 
 /** All of them, in order. */
 export const subjectNames = Object.keys(subjects) as SubjectName[];

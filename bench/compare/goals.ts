@@ -1,4 +1,4 @@
-import { type Cell, cellName } from "./cells.ts";
+import { type Cell, cellName, subjectOf } from "./cells.ts";
 import type { Figures } from "./figures.ts";
 
 /** What must hold of a cell's medians: a ratio to another cell's, or an absolute figure. */
@@ -16,6 +16,11 @@ export interface Verdict {
   readonly goal: string;
   /** The ratio or the figure; absent: a cell of it was not measured. */
   readonly value?: number;
+  /**
+   * What the ratio of calls a second would be by the processor time that the servers take for a call.
+   * Other processes disturb it little; it leaves out where a server waits.
+   */
+  readonly byServerCpu?: number;
   readonly met?: boolean;
 }
 
@@ -62,12 +67,23 @@ export function cellsOfGoals(): Cell[] {
 /** Holds the medians, by the names of their cells, against a goal. */
 export function judge(goal: Goal, medians: ReadonlyMap<string, Figures>): Verdict {
   const sentence = sentenceOf(goal);
-  const own = medians.get(cellName(goal.cell))?.[goal.of];
-  const other = goal.against ? medians.get(cellName(goal.against))?.[goal.of] : 1;
-  if (own === undefined || other === undefined) return { goal: sentence };
-  const value = own / other;
+  const own = medians.get(cellName(goal.cell));
+  const other = goal.against && medians.get(cellName(goal.against));
+  if (!own || (goal.against && !other)) return { goal: sentence };
+  const value = own[goal.of] / (other?.[goal.of] ?? 1);
   const met = "atLeast" in goal.bound ? value >= goal.bound.atLeast : value <= goal.bound.atMost;
-  return { goal: sentence, value, met };
+  const byServerCpu = goal.of === "callsPerSecond" ? cpuRatio(goal, own, other) : undefined;
+  return { goal: sentence, value, met, ...(byServerCpu !== undefined && { byServerCpu }) };
+}
+
+function cpuRatio(
+  { cell, against }: Goal,
+  own: Figures,
+  other: Figures | undefined,
+): number | undefined {
+  // Clients of one server are no servers to compare.
+  if (!against || !other || subjectOf(cell).server === subjectOf(against).server) return undefined;
+  return other.serverCpuUs / own.serverCpuUs;
 }
 
 const words = {

@@ -15,7 +15,7 @@ export interface BenchOptions {
 }
 
 /** What `npm run bench -- --help` prints. */
-export const usage = `Compares toolport with other servers: one core for the server, one for the client.
+const usage = `Compares toolport with other servers: one core for the server, one for the client.
 
   npm run bench                    every cell, 7 rounds; it tells how long that takes
   npm run bench -- --quick         the cells that the goals speak of, 3 short rounds

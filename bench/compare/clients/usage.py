@@ -9,7 +9,10 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 def used_by(pid: int) -> float:
     """What a process with its descendants has taken so far, in seconds."""
     processes = _processes()
-    return sum(ticks for each, (_, ticks) in processes.items() if _descends(processes, each, pid)) * TICK
+    return (
+        sum(ticks for each, (_, ticks) in processes.items() if _descends(processes, each, pid))
+        * TICK
+    )
 
 
 def used_of_cores() -> float:
