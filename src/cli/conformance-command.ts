@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 
-import { type ConformanceFlags, runConformance } from "./conformance.ts";
+import type { ConformanceFlags } from "./conformance.ts";
 import type { Console } from "./console.ts";
 import { type OutputFlags, outputOption } from "./options.ts";
 
@@ -38,6 +38,8 @@ export function addConformanceCommand(
     .option("--json", "the same as --output json")
     .addHelpText("after", () => notes)
     .action(async (flags: ConformanceFlags & OutputFlags) => {
+      // The cases and their clients are loaded for this command alone.
+      const { runConformance } = await import("./conformance.ts");
       done(await runConformance(flags, consoleFor(flags)));
     });
 }

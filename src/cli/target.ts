@@ -1,4 +1,4 @@
-import { connect, type ToolPortClient } from "../client/index.ts";
+import type { ToolPortClient } from "../client/index.ts";
 import { checkAddress } from "../config/serve-config.ts";
 import { readTokenFile } from "../config/token.ts";
 import { loadToolsFile } from "../config/tools-file.ts";
@@ -24,6 +24,8 @@ export async function withPort(
   io: Console,
   use: (client: ToolPortClient) => Promise<number>,
 ): Promise<number> {
+  // `serve` has no need of a client, and is to start at once.
+  const { connect } = await import("../client/index.ts");
   if (flags.tools !== undefined) {
     if (flags.address !== undefined) {
       throw new ConfigurationError("--tools and --address both say where the tools are: give one");
