@@ -3,11 +3,13 @@
  *
  * All servers run on one core, all the time; a client on another core calls one after the other. The
  * figures are medians over rounds. Ratios of one run hold on other machines; absolute figures don't.
+ * What other processes disturb is measured again, and told where that does not help.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { delimiter, join } from "node:path";
 
+import { calmest } from "./calm.ts";
 import { cellName, subjectOf } from "./cells.ts";
 import { chart } from "./chart.ts";
 import { type Figures, medians } from "./figures.ts";
@@ -18,6 +20,9 @@ import { type PinnedServer, startPinned } from "./pinned-server.ts";
 import { disturbance, goalTable, tables } from "./report.ts";
 import { orderOf } from "./schedule.ts";
 import { serverCommands } from "./server-commands.ts";
+
+/** How often a cell is measured in a round, where other processes disturb it. */
+const attempts = 4;
 
 try {
   const options = readOptions(process.argv.slice(2));
@@ -66,7 +71,8 @@ async function measureAll({
     for (const name of names) servers.set(name, await startPinned(name, serverCommands[name]));
     for (let round = 0; round < rounds; round++) {
       for (const cell of orderOf(cells, round)) {
-        const figures = await measure(cell, servers.get(subjectOf(cell).server ?? ""), window);
+        const server = servers.get(subjectOf(cell).server ?? "");
+        const figures = await calmest(() => measure(cell, server, window), attempts);
         measured.get(cellName(cell))?.push(figures);
         tell(`round ${round + 1}: ${cellName(cell)}: ${figures.callsPerSecond.toFixed(0)} calls/s`);
       }

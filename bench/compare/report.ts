@@ -1,5 +1,6 @@
 import type { Figures } from "./figures.ts";
 import type { Verdict } from "./goals.ts";
+import { tolerated } from "./calm.ts";
 import { type Cell, cellName, subjectOf } from "./cells.ts";
 import type { Family, SubjectName } from "./subjects.ts";
 
@@ -53,9 +54,6 @@ function table(cells: readonly Cell[], medians: ReadonlyMap<string, Figures>): s
   });
   return markdown([...head, ...compared.map(({ title }) => title)], rows);
 }
-
-/** From here on, other processes spoil what is measured, in cores. */
-const tolerated = 0.05;
 
 /** A warning where other processes had much of the two cores. */
 export function disturbance(rounds: readonly Figures[]): string | undefined {
