@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -47,7 +48,7 @@ func run(ctx context.Context, address, tokenFile, tools string) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, sidecar.Close()) }()
-		return converse(ctx, sidecar.Client)
+		return converse(ctx, sidecar.Client, os.Stdout)
 	}
 	var options []toolport.DialOption
 	if tokenFile != "" {
@@ -58,7 +59,7 @@ func run(ctx context.Context, address, tokenFile, tools string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	return converse(ctx, client)
+	return converse(ctx, client, os.Stdout)
 }
 
 func nearby(paths ...string) string {
@@ -78,16 +79,18 @@ type kernel struct {
 	runID   string
 	calls   int
 	history []toolport.Message
+	out     io.Writer
 	print   sync.Mutex
 }
 
-func converse(ctx context.Context, client *toolport.Client) error {
+func converse(ctx context.Context, client *toolport.Client, out io.Writer) error {
 	manifest, err := client.Manifest(ctx, toolport.ManifestRequest{})
 	if err != nil {
 		return err
 	}
 	k := &kernel{
 		client: client,
+		out:    out,
 		tools:  make(map[string]toolport.ToolDescriptor),
 		digest: manifest.Digest,
 		runID:  fmt.Sprintf("go-kernel-%d", time.Now().UnixNano()),
@@ -234,7 +237,7 @@ func asJSON(arguments any) []byte {
 func (k *kernel) printf(format string, args ...any) {
 	k.print.Lock()
 	defer k.print.Unlock()
-	fmt.Printf(format+"\n", args...)
+	fmt.Fprintf(k.out, format+"\n", args...)
 }
 
 // A turn is what the scripted model says when it is asked, in the role that the
@@ -253,7 +256,7 @@ type call struct {
 var script = []turn{
 	{
 		role: "researcher",
-		text: "I look up the rule, the bookings and the timetable.",
+		text: "I look up the rule, the bookings and the timetable, and read the page on refunds.",
 		calls: []call{
 			{"search_handbook", map[string]any{"text": "refund"}},
 			{"query_bookings", map[string]any{
@@ -262,6 +265,8 @@ var script = []turn{
 			}},
 			{"read_page", map[string]any{"page": "timetable.html"}},
 			{"query_bookings", map[string]any{"sql": "DELETE FROM bookings"}},
+			// A tool of an MCP server that the tools file mounts: called like any other.
+			{"handbook_read_text_file", map[string]any{"path": "refunds.md"}},
 		},
 	},
 	{

@@ -49,7 +49,7 @@ class Turn:
 SCRIPT = [
     Turn(
         "researcher",
-        "I look up the rule, her booking and the timetable.",
+        "I look up the rule, her booking and the timetable, and read the page on refunds.",
         [
             ("search_handbook", {"text": "refund"}),
             (
@@ -62,6 +62,8 @@ SCRIPT = [
             ),
             ("read_page", {"page": "timetable.html"}),
             ("search_handbok", {"text": "cancelled"}),
+            # A tool of an MCP server that the tools file mounts: called like any other.
+            ("handbook_read_text_file", {"path": "refunds.md"}),
         ],
     ),
     Turn(

@@ -194,9 +194,10 @@ def test_the_example_kernel_comes_to_its_end() -> None:
         "A full refund is due when Tidewater cancels",
         "TW-204803",
         "unknown tool 'search_handbok'",
-        "52 EUR = 8814 JPY",
+        "  call-5 handbook_read_text_file\n    # Refunds and changes",
+        "convert_currency\n    52 EUR = 8814 JPY",
         "ask the customer first: book_crossing costs money",
-        "call-8 is cancelled half-way",
+        "call-9 is cancelled half-way",
         "This call was cancelled",
         "I book it as soon as she says yes",
     ):
