@@ -106,7 +106,8 @@ function sourceMeantBy(missing: string): string | undefined {
 function commonJsPackageOf(file: string): string | undefined {
   if (![".ts", ".js"].includes(extname(file))) return undefined;
   const found = findPackageJSON(pathToFileURL(file));
-  if (found === undefined) return undefined;
+  // Where there is none, Node names the file itself.
+  if (found === undefined || basename(found) !== "package.json") return undefined;
   const { type } = JSON.parse(readFileSync(found, "utf8")) as { readonly type?: unknown };
   return type === "commonjs" ? found : undefined;
 }

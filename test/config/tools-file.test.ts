@@ -70,6 +70,13 @@ test(
   /syntax\.mjs:2 throws while it is loaded: SyntaxError: /,
 );
 test(
+  "in TypeScript with a syntax error",
+  refused,
+  "syntax.ts",
+  "import 'node:fs';\nconst a: {: string } = 1;\n",
+  /syntax\.ts:2 throws while it is loaded: SyntaxError: /,
+);
+test(
   "that imports a missing package",
   refused,
   "missing.ts",
