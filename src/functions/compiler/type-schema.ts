@@ -179,7 +179,8 @@ export class TypeReader implements PartReader {
     this.#nodes += 1;
     if (this.#nodes > maxNodes) throw new Inexpressible("which is too large to be advertised");
     const { flags } = type;
-    if (type.isErrorType()) throw new Inexpressible("which the compiler can't resolve");
+    if (type.isErrorType())
+      throw new Inexpressible("which the compiler can't resolve: import it, or install its types");
     if (flags & TypeFlags.AnyOrUnknown) return {};
     if (flags & TypeFlags.String) return { type: "string" };
     if (flags & TypeFlags.Number) return { type: "number" };
