@@ -7,6 +7,7 @@ import { pythonRepr } from "../internal/python-text.ts";
 import { type BoundTool, bindTool, describeNonTool, isRuntimeTool } from "./bind-tool.ts";
 import { bindContributedTool } from "./contributed-tool.ts";
 import { makeDescriptor } from "./describe-tool.ts";
+import { warnOfMisspelt } from "./misspelt.ts";
 import { toolOfFunction } from "./plain-function.ts";
 import type { DefinedTool } from "./define-tool.ts";
 import { isRegisteredTool, type RegistrationOptions } from "./register.ts";
@@ -167,14 +168,24 @@ function assemble({ source, bound, name, capability, registration }: Parts): Rea
   const { schema, outputSchema, execute }: BoundTool = bindTool(bound);
   const face = faceOf(bound);
   const inputSchema = schema.schema;
+  const described = { name, inputSchema, outputSchema, capability, registration };
+  const descriptor = makeDescriptor(face, described);
   const tool: Tool = Object.freeze({
-    descriptor: makeDescriptor(face, { name, inputSchema, outputSchema, capability, registration }),
+    descriptor,
     limits: limitsOf(face.traits),
     source,
     check: schema.check,
     execute,
   });
-  return { tool, told: schema.warnings };
+  const isBlank = descriptor.description.trim() === "" && !descriptor.hidden;
+  return {
+    tool,
+    told: [
+      ...(isBlank ? ["it has no description, so that a model can't tell what it is for"] : []),
+      ...(source === bound ? [] : warnOfMisspelt(source as object)),
+      ...schema.warnings,
+    ],
+  };
 }
 
 function limitsOf(traits: StatedTraits): ToolLimits {

@@ -101,7 +101,7 @@ const rules: Readonly<Record<keyof ToolTraits, Rule>> = {
 };
 
 /** The names of all traits. */
-const traitNames: readonly (keyof ToolTraits)[] = Object.keys(rules) as (keyof ToolTraits)[];
+export const traitNames: readonly (keyof ToolTraits)[] = Object.keys(rules) as (keyof ToolTraits)[];
 
 /**
  * Picks the stated traits out of an author's object and checks them.

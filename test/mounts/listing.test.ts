@@ -48,10 +48,10 @@ test("B15: a tool whose schema can't be read is mounted open, and the good ones 
         {
           tools: [
             listed("good", { inputSchema: { type: "object", required: ["a"] } }),
-            { name: "text", inputSchema: { type: "string" } },
-            { name: "number", inputSchema: 42 },
-            { name: "none" },
-            { name: "broken", inputSchema: { type: "object", properties: { a: { type: 7 } } } },
+            listed("text", { inputSchema: { type: "string" } }),
+            listed("number", { inputSchema: 42 }),
+            listed("none", { inputSchema: undefined }),
+            listed("broken", { inputSchema: { type: "object", properties: { a: { type: 7 } } } }),
             { name: "" },
             "no tool",
           ],
@@ -207,7 +207,11 @@ test("what a server says of its tools is in the descriptors, and what it leaves 
                   openWorldHint: false,
                 },
               }),
-              listed("open", { title: "Only a title", annotations: { readOnlyHint: "yes" } }),
+              listed("open", {
+                description: undefined,
+                title: "Only a title",
+                annotations: { readOnlyHint: "yes" },
+              }),
             ],
           },
         ],

@@ -37,7 +37,7 @@ export function story(
 
 /** A tool as a scripted server lists it, that takes anything. */
 export function listed(name: string, rest: object = {}): object {
-  return { name, inputSchema: { type: "object" }, ...rest };
+  return { name, description: "Is listed.", inputSchema: { type: "object" }, ...rest };
 }
 
 /** A set with mounts, served to a kernel over a real socket until the test ends. */
