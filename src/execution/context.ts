@@ -3,7 +3,7 @@ import type { CallEvent, CallRequest } from "../domain/call.ts";
 import type { RunContext } from "../domain/run.ts";
 import type { ToolContext } from "../domain/tool.ts";
 import { ToolPortError } from "../errors.ts";
-import { stringifyJson } from "../internal/json-text.ts";
+import { stringifyWhole } from "../internal/whole-json.ts";
 import { asBytes, contentPart } from "./render-result.ts";
 
 /** Why a call's signal fires. */
@@ -184,7 +184,7 @@ export function outputEvent(value: unknown): CallEvent {
   }
   const part = contentPart(value);
   if (part) return { kind: "content", content: part };
-  return { kind: "json", json: stringifyJson(value) };
+  return { kind: "json", json: stringifyWhole(value) };
 }
 
 function requireNumber(name: string, value: unknown): void {

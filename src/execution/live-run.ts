@@ -2,7 +2,8 @@ import type { CallRequest, OnDisconnect } from "../domain/call.ts";
 import type { JsonValue } from "../domain/json.ts";
 import type { RunContext } from "../domain/run.ts";
 import { ToolPortError } from "../errors.ts";
-import { parseJson, stringifyJson } from "../internal/json-text.ts";
+import { parseJson } from "../internal/json-text.ts";
+import { stringifyWhole } from "../internal/whole-json.ts";
 import type { CallRun } from "./executor.ts";
 import type { HostAnswer, HostQuestion } from "./run-port.ts";
 
@@ -93,7 +94,7 @@ export class LiveRun implements CallRun {
   #ask(callId: string, name: string, payload: JsonValue, open: Set<string>): Promise<JsonValue> {
     if (!this.#isLive) return Promise.reject(runOver(this.id));
     return new Promise((resolve, reject) => {
-      const payloadJson = stringifyJson(payload);
+      const payloadJson = stringifyWhole(payload);
       const requestId = `q${++this.#questions}`;
       const settle = (answer: HostAnswer | Error): void => {
         open.delete(requestId);

@@ -1,5 +1,5 @@
 import type { ContentPart } from "../domain/call.ts";
-import { stringifyJson } from "../internal/json-text.ts";
+import { stringifyWhole } from "../internal/whole-json.ts";
 import { describeError, failure, type Failure } from "./describe-error.ts";
 
 /** A tool's result as it travels. */
@@ -20,7 +20,8 @@ export function settledResult(rendered: Rendered): { readonly [marker]: Rendered
  * Renders what a tool returned: a string as it is, bytes as content with a line that stands for
  * them, anything else as compact JSON, where what has no JSON form at the top is `null`.
  *
- * @returns a failure of kind RESULT_UNSERIALIZABLE for a cycle, or a getter or `toJSON` that throws
+ * @returns a failure of kind RESULT_UNSERIALIZABLE for a cycle, for what JSON would write as `{}` though
+ *   it holds something (a Map, say), or a getter or `toJSON` that throws
  */
 export async function renderResult(toolName: string, value: unknown): Promise<Rendered | Failure> {
   return renderAtOnce(toolName, value) ?? (await renderBlob(toolName, value as Blob));
@@ -38,7 +39,7 @@ export function renderAtOnce(toolName: string, value: unknown): Rendered | Failu
       const part = contentPart(value);
       if (part) return withContent(part);
     }
-    const json = stringifyJson(value);
+    const json = stringifyWhole(value);
     return { result: json, structuredJson: json, content: none };
   } catch (thrown) {
     return unserializable(toolName, thrown);

@@ -7,7 +7,8 @@ import { type AbortCause, CallContext, LazySignal, outputEvent } from "../execut
 import { SettledFailure } from "../execution/describe-error.ts";
 import { readArguments } from "../execution/read-arguments.ts";
 import { runInTool } from "../internal/current-tool.ts";
-import { parseJson, stringifyJson } from "../internal/json-text.ts";
+import { parseJson } from "../internal/json-text.ts";
+import { stringifyWhole } from "../internal/whole-json.ts";
 import { arriveError } from "./crossing.ts";
 import type { Outlet } from "./outlet.ts";
 import type { ToThread } from "./protocol.ts";
@@ -118,7 +119,7 @@ export class ThreadCall {
   #ask(name: string, payload: JsonValue): Promise<JsonValue> {
     if (this.#hasEnded) return Promise.reject(this.#callOver());
     return new Promise((resolve, reject) => {
-      const payloadJson = stringifyJson(payload);
+      const payloadJson = stringifyWhole(payload);
       const question = ++questions;
       this.#questions.set(question, { resolve, reject });
       this.#hooks.ask(question, String(name), payloadJson);

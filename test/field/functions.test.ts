@@ -169,7 +169,7 @@ export function iterable(): AsyncIterable<{ s: string; n?: number }> {
     const outputs: string[] = [];
     let result: string | undefined;
     for await (const event of client.execute({ name, argumentsJson: "{}" })) {
-      if (event.case === "output") outputs.push(String(event.value.output.value));
+      if (event.case === "output") outputs.push(event.value.output.value as string);
       if (event.case === "call") result = event.value.result;
     }
     t.deepEqual(outputs, ['{"s":"start"}', '{"s":"half"}', '{"s":"done","n":3}'], name);

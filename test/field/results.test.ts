@@ -122,6 +122,36 @@ test("B37 a result that has no JSON form says which tool's and why, and the next
   }
 });
 
+test("what JSON would write as {} though it holds something is no result, and is told with its place", async (t) => {
+  const lost = new Map([["a", 1]]);
+  const values: readonly (readonly [string, unknown, string])[] = [
+    ["map", lost, "it is a Map"],
+    ["set", { ids: new Set([1n]), n: 2n }, "ids is a Set"],
+    ["deep", { rows: [{}, { "by name": lost }] }, 'rows[1]["by name"] is a Map'],
+    ["settled", [{ status: "rejected", reason: new Error("lost") }], "[0].reason is an error"],
+    ["late", { data: Promise.resolve(1) }, "data is a promise"],
+    ["buffer", { bytes: new ArrayBuffer(2) }, "bytes is an ArrayBuffer"],
+    ["entries", { all: lost.entries() }, "all is an iterator"],
+  ];
+  const { call } = await serveField(t, {
+    tools: [
+      ...values.map(([name, value]) => returning(name, () => value)),
+      returning("fine", () => ({ empty: {}, at: new Date(0), own: { toJSON: () => ({}) } })),
+      returning("own", () => Object.assign(new Map(), { toJSON: () => ({}) })),
+    ],
+  });
+  for (const [name, , place] of values) {
+    const answer = await call(name);
+    t.is(answer.errorKind, ErrorKind.RESULT_UNSERIALIZABLE, name);
+    t.true(
+      answer.error?.includes(`"${name}" has no JSON form (TypeError: ${place}, which JSON`),
+      answer.error,
+    );
+  }
+  t.is((await call("fine")).result, '{"empty":{},"at":"1970-01-01T00:00:00.000Z","own":{}}');
+  t.is((await call("own")).result, "{}");
+});
+
 for (const [title, make] of [
   ["a Buffer", (bytes: Uint8Array) => Buffer.from(bytes)],
   ["a Uint8Array", (bytes: Uint8Array) => bytes],
