@@ -62,8 +62,8 @@ class ExecuteRpc implements StreamRpc<ExecuteResponse>, Waiting {
     return undefined;
   }
 
-  frame(message: ExecuteResponse): Buffer {
-    return frameExecuteResponse(message);
+  frame(message: ExecuteResponse, bytes: number): Buffer {
+    return frameExecuteResponse(message, bytes);
   }
 
   room(): void {

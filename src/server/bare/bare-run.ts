@@ -53,8 +53,8 @@ class RunRpc implements StreamRpc<RunResponse> {
     return undefined;
   }
 
-  frame(message: RunResponse): Buffer {
-    return frameRunResponse(message);
+  frame(message: RunResponse, bytes: number): Buffer {
+    return frameRunResponse(message, bytes);
   }
 
   room(): void {

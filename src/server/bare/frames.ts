@@ -94,12 +94,3 @@ export function unparsable(why: string): ToolPortError {
     `the request's bytes are no message of the expected type: ${why}`,
   );
 }
-
-/** A message as it goes on the wire. */
-export function framed(message: Uint8Array): Buffer {
-  const frame = Buffer.allocUnsafe(prefixBytes + message.byteLength);
-  frame[0] = 0;
-  frame.writeUInt32BE(message.byteLength, 1);
-  frame.set(message, prefixBytes);
-  return frame;
-}

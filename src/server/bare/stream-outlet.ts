@@ -30,8 +30,8 @@ const withTrailers = Object.freeze({ waitForTrailers: true, sendDate: false });
 
 /** One RPC on a stream: what it makes of the request, and how its answers are written. */
 export interface StreamRpc<T> extends OutletHooks {
-  /** A message with its prefix. */
-  frame(value: T): Buffer;
+  /** A message with its prefix; `bytes` is about what it weighs. */
+  frame(value: T, bytes: number): Buffer;
   /** A piece of the request's body. */
   data(piece: Buffer): void;
   /** The request's body is whole. */
@@ -77,9 +77,9 @@ export class StreamOutlet<T> implements Outlet<T> {
     return this.#waitingBytes + this.#stream.writableLength;
   }
 
-  push(value: T, _bytes: number): boolean {
+  push(value: T, bytes: number): boolean {
     if (this.#isOver) return true;
-    const frame = this.#rpc.frame(value);
+    const frame = this.#rpc.frame(value, bytes);
     if (this.#waiting.length === 0) process.nextTick(flush, this);
     this.#waiting.push(frame);
     this.#waitingBytes += frame.byteLength;
