@@ -24,6 +24,8 @@ import { serverCommands } from "./server-commands.ts";
 /** How often a cell is measured in a round, where other processes disturb it. */
 const attempts = 4;
 
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
 try {
   const options = readOptions(process.argv.slice(2));
   if (typeof options === "string") process.stdout.write(options);

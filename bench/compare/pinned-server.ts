@@ -40,11 +40,18 @@ export async function startPinned(name: string, command: ServerCommand): Promise
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, signal) => resolve(`ended with ${code ?? signal}`));
   });
+  // Where this process has to go at once, no server outlives it.
+  const killNow = (): void => {
+    child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once("exit", killNow);
   const stop = async (): Promise<void> => {
     child.kill("SIGTERM");
     const hard = setTimeout(() => child.kill("SIGKILL"), endsWithinMs);
     await ended;
     clearTimeout(hard);
+    process.off("exit", killNow);
     rmSync(folder, { recursive: true, force: true });
   };
   try {

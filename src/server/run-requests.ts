@@ -26,15 +26,15 @@ export function streamRun(
   options: RunStreamOptions,
 ): AsyncIterable<RunResponse> {
   const { principal, goneCause, deadline } = scopeOf(context);
-  let readOn = (): void => {};
+  let readOn: (() => void) | undefined;
   const outbox = new Outbox<RunResponse>({
     room() {
       stream.resume();
-      readOn();
+      readOn?.();
     },
     left() {
       stream.leave(goneCause());
-      readOn();
+      readOn?.();
     },
   });
   const stream = new RunStream(principal, outbox, options);

@@ -14,14 +14,14 @@ import { createToolPort, type ToolPort } from "../../../src/port.ts";
 const entry = join(import.meta.dirname, "../../../src/index.ts");
 
 /** A folder with sources, which goes with its test. */
-export function sourceFolder(t: ExecutionContext): string {
+function sourceFolder(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), "toolport-source-"));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
 /** Writes a source; `toolport` in it is this package. Returns its path. */
-export function writeSource(folder: string, name: string, text: string): string {
+function writeSource(folder: string, name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, text.replaceAll('"toolport"', JSON.stringify(entry)));
   return path;
@@ -31,7 +31,7 @@ export function writeSource(folder: string, name: string, text: string): string 
  * The text of a tools file that offers functions: `source`, then a default export of these names,
  * unless it has one.
  */
-export function toolsText(source: string, names: readonly string[]): string {
+function toolsText(source: string, names: readonly string[]): string {
   if (source.includes("export default")) return source;
   const offered = `defineTools({ tools: [${names.join(", ")}] })`;
   return `import { defineTools } from "toolport";\n${source}\nexport default ${offered};\n`;

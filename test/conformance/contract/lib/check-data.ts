@@ -97,7 +97,7 @@ function inFault(fault: DataObject): readonly string[] {
 
 function inMessage(desc: DescMessage, expected: Data): readonly string[] {
   if (expected === null || typeof expected !== "object" || Array.isArray(expected)) return [];
-  const matcher = soleMatcher(expected as DataObject);
+  const matcher = soleMatcher(expected);
   if (matcher) return inMatcher(matcher, (part) => inMessage(desc, part));
   return Object.entries(expected as DataObject).flatMap(([key, part]) => {
     const field = desc.fields.find(({ jsonName }) => jsonName === key);
