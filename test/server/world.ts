@@ -40,6 +40,9 @@ export interface WorldOptions extends Partial<Omit<ServeOptions, "selector">> {
   readonly execution?: Omit<ExecutorOptions, "registry">;
 }
 
+/** What every server of this process is made with, where a test says nothing else. */
+export const defaults: { barePath: boolean } = { barePath: true };
+
 /** Serves some tools, without a credential and on a port of the system's choice unless told so. */
 export async function startServer(
   t: ExecutionContext,
@@ -58,6 +61,7 @@ export async function startServer(
     address: "127.0.0.1:0",
     allowUnauthenticated: rest.tokens === undefined,
     log: (level, event, fields) => logged.push({ level, event, fields }),
+    ...defaults,
     ...rest,
   });
   t.teardown(() => server.close(0));

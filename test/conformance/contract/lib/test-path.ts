@@ -13,7 +13,7 @@ import { Places } from "./places.ts";
 const atOnce = 16;
 
 /** Registers one test a case, over the path of that name, against servers of their own. */
-export function testPath(name: string): void {
+export function testPath(name: string, options?: Parameters<typeof serveFixture>[0]): void {
   const path = paths.find((each) => each.name === name);
   if (!path) throw new Error(`there is no path ${JSON.stringify(name)}`);
   const places = new Places(atOnce);
@@ -21,7 +21,7 @@ export function testPath(name: string): void {
   let link: SuiteLink;
 
   test.before(async () => {
-    served = await serveFixture();
+    served = await serveFixture(options);
     link = new SuiteLink(path, served);
   });
 

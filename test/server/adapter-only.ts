@@ -1,0 +1,3 @@
+import { defaults } from "./world.ts";
+
+defaults.barePath = false;
