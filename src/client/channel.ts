@@ -140,12 +140,16 @@ export class Channel {
 }
 
 function checkAddress(address: string): string {
-  if (/^unix:.+/u.test(address) || /^(?:\[[\da-fA-F:.%\w]+\]|[^:/\s[\]]+):\d+$/u.test(address)) {
-    return address;
-  }
+  if (/^unix:.+/u.test(address)) return address;
+  const port = /^(?:\[[\da-fA-F:.%\w]+\]|[^:/\s[\]]+):(?<port>\d+)$/u.exec(address)?.groups?.[
+    "port"
+  ];
+  if (port !== undefined && Number(port) <= 65_535) return address;
   throw new ToolPortError(
     "REQUEST_INVALID",
-    `cannot connect to ${JSON.stringify(address)}: expected unix:/path/to/socket or host:port`,
+    port === undefined
+      ? `cannot connect to ${JSON.stringify(address)}: expected unix:/path/to/socket or host:port`
+      : `cannot connect to ${JSON.stringify(address)}: its port is ${port}, but the highest is 65535`,
   );
 }
 

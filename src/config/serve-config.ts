@@ -118,11 +118,18 @@ function journalIn(where: string | undefined): JournalConfig {
   return where === "none" ? { kind: "none" } : { kind: "file", path: where };
 }
 
-/** @throws ConfigurationError for what is neither `unix:/path` nor `host:port` */
+/** @throws ConfigurationError for what is neither `unix:/path` nor `host:port`, and for a port that no host has */
 export function checkAddress(address: string): void {
-  const port = /^(?:\[[^\]\s]+\]|[^:/\s[\]]+):(?<port>\d{1,5})$/u.exec(address)?.groups?.["port"];
-  if (/^unix:./u.test(address) || (port !== undefined && Number(port) <= 65_535)) return;
-  throw new ConfigurationError(
-    `the address ${JSON.stringify(address)} is of no known form: expected unix:/path/to/socket or host:port, such as 127.0.0.1:7000`,
-  );
+  if (/^unix:./u.test(address)) return;
+  const port = /^(?:\[[^\]\s]+\]|[^:/\s[\]]+):(?<port>\d+)$/u.exec(address)?.groups?.["port"];
+  if (port === undefined) {
+    throw new ConfigurationError(
+      `the address ${JSON.stringify(address)} is of no known form: expected unix:/path/to/socket or host:port, such as 127.0.0.1:7000`,
+    );
+  }
+  if (Number(port) > 65_535) {
+    throw new ConfigurationError(
+      `the address ${JSON.stringify(address)} has port ${port}, but the highest is 65535: give a lower one`,
+    );
+  }
 }

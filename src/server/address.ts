@@ -16,7 +16,7 @@ const maxUnixPathBytes = process.platform === "darwin" ? 103 : 107;
  */
 export function parseAddress(text: string): Address {
   if (text.startsWith("unix:")) return unixAddress(text.slice(5).replace(/^\/\/(?=\/)/u, ""));
-  const match = /^(?:\[([^\]]+)\]|([^:[\]/\s]+)):(\d{1,5})$/u.exec(text);
+  const match = /^(?:\[([^\]]+)\]|([^:[\]/\s]+)):(\d+)$/u.exec(text);
   if (!match) {
     throw new ConfigurationError(
       `the address ${JSON.stringify(text)} is not of the form unix:/path, host:port or [ipv6]:port`,
@@ -26,7 +26,7 @@ export function parseAddress(text: string): Address {
   const port = Number(digits);
   if (port > 65_535) {
     throw new ConfigurationError(
-      `the address ${JSON.stringify(text)} has port ${port}; the highest is 65535`,
+      `the address ${JSON.stringify(text)} has port ${digits}, but the highest is 65535: give a lower one`,
     );
   }
   if (ipv6 !== undefined && !isIPv6(ipv6)) {

@@ -157,6 +157,12 @@ test(
 test(failing, ["select", "--messages", "{}"], 2, /cannot read --messages: .*expected an array/);
 test(failing, ["call", "echo", "--address", "unix:/x"], 2, /--tools and --address both say/);
 
+test("a port that no host has is refused before a connection is tried", async (t) => {
+  const done = await place.run(["manifest", "--address", "localhost:99999"]);
+  t.is(done.code, 2);
+  t.regex(done.stderr, /^toolport: the address "localhost:99999" has port 99999, .* 65535/);
+});
+
 test("--json without a value, and --output, choose the form of the result", async (t) => {
   const asJson = await place.run(["call", "shout", "text=a", "-t", tools, "-o", "json"]);
   t.like(json(asJson.stdout), { ok: true, result: "A", attempt: 1 });

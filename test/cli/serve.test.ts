@@ -200,6 +200,12 @@ test(
   /the address "localhost" is of no known form/,
 );
 test(
+  "a port that no host has",
+  refused,
+  [tools, "--address", "localhost:99999"],
+  /^toolport: the address "localhost:99999" has port 99999, but the highest is 65535/,
+);
+test(
   "a token file that holds no token",
   refused,
   [tools, "--address", "127.0.0.1:0", "--token-file", join(place.path, "empty-token")],

@@ -1,8 +1,10 @@
 import test from "ava";
 
+import { connect } from "../../src/client/index.ts";
 import { checkLimits, limitSettings, resolveLimits } from "../../src/config/limits.ts";
 import { readServeConfig } from "../../src/config/serve-config.ts";
 import { helpText } from "../../src/config/settings.ts";
+import { parseAddress } from "../../src/server/address.ts";
 
 const message = (run: () => unknown): string => {
   try {
@@ -53,7 +55,25 @@ test("a value that is not of its form is refused by the name of where it stands"
   );
 });
 
-for (const address of ["localhost", "1.2.3.4:99999", "unix:", "http://localhost:80", "::1:80"]) {
+for (const port of ["65536", "99999", "100000", "70000000000000000000"]) {
+  test(`the port ${port}, which no host has, is refused by name`, (t) => {
+    const address = `localhost:${port}`;
+    t.is(
+      message(() => readServeConfig({}, { TOOLPORT_ADDRESS: address })),
+      `the address "${address}" has port ${port}, but the highest is 65535: give a lower one`,
+    );
+    t.regex(
+      message(() => parseAddress(address)),
+      new RegExp(`has port ${port}, but the highest is 65535`),
+    );
+    t.regex(
+      message(() => connect({ address })),
+      new RegExp(`its port is ${port}, but the highest is 65535`),
+    );
+  });
+}
+
+for (const address of ["localhost", "1.2.3.4:port", "unix:", "http://localhost:80", "::1:80"]) {
   test(`the address ${address} is refused`, (t) => {
     t.regex(
       message(() => readServeConfig({ address }, {})),
@@ -62,7 +82,13 @@ for (const address of ["localhost", "1.2.3.4:99999", "unix:", "http://localhost:
   });
 }
 
-for (const address of ["localhost:0", "127.0.0.1:7000", "[::1]:80", "unix:/tmp/a.sock"]) {
+for (const address of [
+  "localhost:0",
+  "localhost:65535",
+  "127.0.0.1:7000",
+  "[::1]:80",
+  "unix:/tmp/a.sock",
+]) {
   test(`the address ${address} is taken`, (t) => {
     t.is(readServeConfig({ address }, {}).address, address);
   });
