@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 
-import { catalogue, isToolPortError } from "../errors.ts";
+import { catalogue, type ErrorCode, isToolPortError } from "../errors.ts";
 import { printable } from "./terminal.ts";
 
 /** What the process ends with. */
@@ -31,12 +31,39 @@ export function failureOf(error: unknown): CliFailure {
   if (error.code === "CONFIGURATION") {
     return { exitCode: exitCodes.usage, line: oneLine(error.message) };
   }
-  const advice = catalogue[error.code].advice;
+  const { said, advice } = adviceFor(error.code, oneLine(error.message));
   return {
     exitCode: exitCodes.failed,
-    line: `${oneLine(error.message)} (${error.code}). ${advice}`,
+    line: `${said} (${error.code})${advice === undefined ? "" : `. ${advice}`}`,
   };
 }
+
+/** What a message says, and what is to be told beside it; nothing where it says that itself. */
+function adviceFor(
+  code: ErrorCode,
+  message: string,
+): { readonly said: string; readonly advice?: string } {
+  if (code === "UNAUTHENTICATED") {
+    // A server speaks of the header that a kernel sends; whoever types a command has flags instead.
+    return { said: message.replace(adviceClause, ""), advice: tokenAdvice };
+  }
+  if (adviceClause.test(message) || retold.has(code)) return { said: message };
+  return { said: message, advice: catalogue[code].advice };
+}
+
+/** Where messages say what to do: behind their last semicolon, as a command. */
+const adviceClause =
+  /; (?:ask|choose|free|give|leave|mend|open|pass|raise|restore|send|use|its log says)\b[^;]*$/u;
+
+/** Codes whose advice tells only once more what has happened. */
+const retold: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "CANCELLED",
+  "HOST_ERROR",
+  "RUN_TAKEN_OVER",
+]);
+
+const tokenAdvice =
+  "Give the sidecar's bearer token with --token-file FILE or in TOOLPORT_TOKEN (TOOLPORT_TOKEN_FILE names a file).";
 
 function oneLine(text: string): string {
   return printable(text)

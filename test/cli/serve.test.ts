@@ -50,7 +50,10 @@ test("over TCP a token is made, asked for, and given by its file", async (t) => 
   t.is(statSync(tokenFile).mode & 0o777, 0o600);
   const without = await place.run(["manifest", "--address", address]);
   t.is(without.code, 1);
-  t.regex(without.stderr, /^toolport: .*\(UNAUTHENTICATED\)\. Send the server's bearer token\.\n$/);
+  t.regex(
+    without.stderr,
+    /^toolport: .*\(UNAUTHENTICATED\)\. Give .* --token-file FILE or in TOOLPORT_TOKEN .*\n$/,
+  );
   const wrong = await place.run(["manifest", "--address", address], {
     TOOLPORT_TOKEN: "this-is-not-the-token",
   });
