@@ -55,4 +55,7 @@ export type {
 } from "./selection/config.ts";
 export type { Selection, Selector } from "./selection/selector.ts";
 export type { Journal } from "./journal/journal.ts";
+export { memoryJournal, type MemoryJournalOptions } from "./journal/memory.ts";
+export type { Retention } from "./journal/retention.ts";
+export { sqliteJournal, type SqliteJournalOptions } from "./journal/sqlite.ts";
 export type { Log, LogLevel } from "./internal/log.ts";

@@ -20,7 +20,10 @@ import { createSpillFolder } from "./spill/spill-folder.ts";
 export interface ToolPortOptions {
   /** Wins over the limits of the definition; what both leave open has its default. */
   readonly limits?: Partial<Limits> | undefined;
-  /** Where claims and outcomes are kept; left out: nothing is. */
+  /**
+   * Where claims and outcomes are kept, such as `memoryJournal()` or `await sqliteJournal({ path })`;
+   * left out: nothing is. Whoever made it closes it, once the server has closed.
+   */
   readonly journal?: Journal | undefined;
   /**
    * The file whose default export the definition is. Worker threads load it again, so a definition

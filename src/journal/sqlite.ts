@@ -41,7 +41,7 @@ export interface SqliteJournalOptions extends Retention {
   /** A monotonic clock in milliseconds; `performance.now` by default. */
   readonly clock?: () => number;
   /** Told what an operator should know, damaged records above all; standard error by default. */
-  readonly log?: (level: LogLevel, message: string) => void;
+  readonly log?: (level: "info" | "warn" | "error", message: string) => void;
 }
 
 /** What tests reach into. */
