@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { findPackageJSON } from "node:module";
-import { basename, extname, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { basename, dirname, extname, join, relative, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { isToolsDefinition, type ToolsDefinition } from "../define-tools.ts";
 import { ConfigurationError, isToolPortError } from "../errors.ts";
@@ -14,6 +14,8 @@ import {
 import { after } from "../internal/timers.ts";
 
 const loadTimeoutMs = 60_000;
+/** This package's own modules, sources or built. */
+const packageRoot = join(import.meta.dirname, "../");
 const hint = "export default defineTools({ tools: [...] })";
 
 /**
@@ -81,7 +83,7 @@ function loadFailure(path: string, file: string, error: unknown): string {
     return `${path} cannot be loaded: ${missing}; ${advice}`;
   }
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
-    return `${path} uses TypeScript that is more than types, which Node cannot run: ${text}`;
+    return `${path}${placeIn(error, file) ?? importedPlace(error, file)} uses TypeScript that is more than types, which Node cannot run: ${text}; write an enum as an object "as const", and a parameter property as a field`;
   }
   if (code === "ERR_UNKNOWN_FILE_EXTENSION") {
     return `${basename(file)} is of no known kind: expected a .ts, .mts, .js or .mjs file`;
@@ -90,9 +92,11 @@ function loadFailure(path: string, file: string, error: unknown): string {
   if (commonJs !== undefined && /import|export/u.test(text)) {
     return `${path} is read as CommonJS, since ${commonJs} says so: write "type": "module" there, or name the file .mts`;
   }
-  const place = placeIn(error, file) ?? (error instanceof SyntaxError ? syntaxErrorIn(file) : "");
-  const verb = isOfConfiguration(error) ? ":" : " throws while it is loaded:";
-  return `${path}${place}${verb} ${text}`;
+  const place =
+    placeIn(error, file) ??
+    ((error instanceof SyntaxError && syntaxErrorIn(file)) || importedPlace(error, file));
+  if (isOfConfiguration(error)) return `${path}${place.replace(/, which$/u, "")}: ${text}`;
+  return `${path}${place} throws while it is loaded: ${text}`;
 }
 
 /** The TypeScript file that an import without an extension, or with that of JavaScript, means. */
@@ -126,6 +130,19 @@ function placeIn(error: unknown, file: string): string | undefined {
     if (line !== undefined) return `:${line}`;
   }
   return undefined;
+}
+
+/** ` imports lib.ts:12, which` where the error comes from a module that the file imports; else nothing. */
+function importedPlace(error: unknown, file: string): string {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  for (const [, url = "", line = ""] of stack.matchAll(/(file:\/\/[^\s()]+?):(\d+)/gu)) {
+    const module = fileURLToPath(url);
+    if (module === file) return "";
+    // What goes wrong inside a package was asked for by a module of the author's.
+    if (module.startsWith(packageRoot) || module.includes("/node_modules/")) continue;
+    return ` imports ${relative(dirname(file), module)}:${line}, which`;
+  }
+  return "";
 }
 
 function textOf(error: unknown): string {

@@ -112,8 +112,24 @@ test(
   refused,
   "enum.ts",
   "enum A { B }\nexport default A;",
-  /uses TypeScript that is more than types/,
+  /enum\.ts:1 uses TypeScript that is more than types.*; write an enum as an object "as const"/,
 );
+write("lib-enum.ts", "// A colour.\nexport enum Color { Red }");
+write("lib-broken.ts", "\nexport const a: = 1;");
+write("lib-throws.ts", '\n\nexport const a = JSON.parse("{x");');
+for (const [name, line, said] of [
+  ["lib-enum.ts", 2, "uses TypeScript that is more than types"],
+  ["lib-broken.ts", 2, "throws while it is loaded: SyntaxError"],
+  ["lib-throws.ts", 3, "throws while it is loaded: SyntaxError"],
+] as const) {
+  test(
+    `that imports ${name}, which can't be loaded`,
+    refused,
+    `imports-${name}`,
+    `import "./${name}";`,
+    new RegExp(`imports-${name} imports ${name}:${line}, which ${said}`, "u"),
+  );
+}
 test(
   "that exports nothing",
   refused,
