@@ -56,6 +56,10 @@ export class SlotMap<K, V extends object> {
     this.#free.length = 0;
   }
 
+  forEach(see: (value: V, key: K) => void): void {
+    for (const [key, value] of this) see(value, key);
+  }
+
   *values(): IterableIterator<V> {
     for (const [, value] of this) yield value;
   }

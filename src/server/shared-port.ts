@@ -10,6 +10,7 @@ import type { Socket } from "node:net";
 import type { Log } from "../internal/log.ts";
 import { keepAlive } from "./keepalive.ts";
 import type { NodeRequest, NodeResponse } from "./node-adapter.ts";
+import { replaceStreamTable } from "./stream-table.ts";
 
 /** What bounds each connection. */
 export interface ConnectionLimits {
@@ -153,6 +154,7 @@ export class SharedPort {
 
   #adopt(session: ServerHttp2Session): void {
     this.#sessions.add(session);
+    replaceStreamTable(session);
     keepAlive(session, this.#limits.pingEveryMs);
     session.once("close", () => this.#sessions.delete(session));
     if (this.#isClosing) session.close();

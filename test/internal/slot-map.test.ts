@@ -37,6 +37,9 @@ test("it is a Map, whatever comes and goes", (t) => {
       }
       t.deepEqual([...real], [...model]);
       t.deepEqual([...real.values()], [...model.values()]);
+      const seen: [number, Value][] = [];
+      real.forEach((value, key) => seen.push([key, value]));
+      t.deepEqual(seen, [...model]);
     }),
   );
 });
