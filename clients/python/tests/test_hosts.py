@@ -87,6 +87,107 @@ async def test_what_goes_wrong_in_a_host_function_is_the_tools_to_know(
         assert (await run.execute("echo")).ok
 
 
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def raising(error: BaseException) -> Callable[[Any], Any]:
+    def function(payload: Any) -> Any:
+        raise error
+
+    return function
+
+
+def araising(error: BaseException) -> Callable[[Any], Any]:
+    async def function(payload: Any) -> Any:
+        raise error
+
+    return function
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        (raising(SystemExit(3)), "SystemExit: 3"),
+        (raising(KeyboardInterrupt()), "KeyboardInterrupt: "),
+        (raising(GeneratorExit()), "GeneratorExit: "),
+        (raising(StopIteration(1)), "StopIteration: 1"),
+        (raising(asyncio.CancelledError()), "CancelledError: "),
+        (raising(Unspeakable()), "Unspeakable: its text can't be had: RuntimeError"),
+        (araising(GeneratorExit()), "GeneratorExit: "),
+        (araising(Unspeakable()), "Unspeakable: its text can't be had: RuntimeError"),
+    ],
+)
+async def test_whatever_a_host_function_raises_the_tool_has_an_answer(
+    server: ScriptedServer, open_run: OpenRun, function: Callable[[Any], Any], error: str
+) -> None:
+    server.tools["ask"] = asks("f")
+    async with asyncio.timeout(30), open_run(hosts={"f": function}) as run:
+        assert (await run.execute("ask")).text == f"error: {error}"
+
+
+async def test_an_error_that_no_message_can_carry_is_cut_short_and_ends_no_run(
+    server: ScriptedServer, open_run: OpenRun
+) -> None:
+    server.tools["ask"] = asks("f")
+    async with open_run(hosts={"f": raising(ValueError("é" * 40_000_000))}) as run:
+        text = (await run.execute("ask")).text
+        assert text.startswith("error: ValueError: éé")
+        assert text.endswith("é … (80000012 bytes in all)")
+        assert (await run.execute("echo")).ok
+
+
+def test_host_functions_that_never_come_back_hold_up_neither_the_others_nor_the_end(
+    server: ScriptedServer, socket: str
+) -> None:
+    never = threading.Event()
+    server.tools["ask"] = asks("hangs")
+    server.tools["ask too"] = asks("answers")
+
+    async def kernel() -> str:
+        hosts = {"hangs": lambda _: never.wait(), "answers": lambda _: "here"}
+        async with AsyncToolPort(socket) as port, port.run("run-7", hosts=hosts) as run:
+            # As many as the loop's own pool may have at most.
+            hanging = [asyncio.ensure_future(run.execute("ask")) for _ in range(40)]
+            await until(lambda: sum("hangs" in t.name for t in threading.enumerate()) == 40)
+            answer = (await run.execute("ask too", timeout=30)).text
+            for call in hanging:
+                call.cancel()
+            for id in list(server.runs[0]._answers):
+                server.runs[0]._answers[id].put(pb.HostReply(error="nobody"))
+            await asyncio.wait(hanging)
+            return answer
+
+    try:
+        # Which waits for the threads of the loop's pool.
+        assert asyncio.run(kernel()) == '"here"'
+    finally:
+        never.set()
+
+
+async def test_a_host_function_that_closes_its_own_run_is_told_what_to_do(
+    server: ScriptedServer, open_run: OpenRun
+) -> None:
+    async def closes(payload: Any) -> None:
+        await run.close()
+
+    server.tools["ask"] = asks("closes")
+    async with asyncio.timeout(30), open_run(hosts={"closes": closes}) as run:
+        assert (
+            "'closes' closes the run that waits for its answer" in (await run.execute("ask")).text
+        )
+        assert (await run.execute("echo")).ok
+
+
+def test_a_sync_host_function_that_closes_its_own_run_is_told_what_to_do(
+    server: ScriptedServer, port: ToolPort
+) -> None:
+    server.tools["ask"] = asks("closes")
+    with port.run("run-7", hosts={"closes": lambda _: run.close()}) as run:
+        assert "abort() the run instead" in run.execute("ask", timeout=30).text
+
+
 async def test_the_end_of_the_call_cancels_a_coroutine(
     server: ScriptedServer, open_run: OpenRun
 ) -> None:

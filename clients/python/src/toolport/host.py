@@ -115,6 +115,21 @@ class Desk(ABC):
             for id in [id for id, q in self._asked.items() if q.call.call_id == call_id]:
                 self.cancel(id)
 
+    def check_not_asking(self) -> None:
+        """Makes sure that this is no function of the run itself, whose call waits for it.
+
+        Raises:
+            InvalidRequest: it is one.
+        """
+        call = _current.get(None)
+        with self._lock:
+            for question in self._asked.values():
+                if question.call is call and question.reply is None:
+                    raise invalid_request(
+                        f"the host function {question.call.name!r} closes the run that waits for "
+                        "its answer, which would never end; abort() the run instead"
+                    )
+
     def close(self) -> None:
         """Ends every question."""
         with self._lock:
@@ -168,10 +183,20 @@ class Desk(ABC):
 
     def _failure(self, question: Question, error: BaseException) -> pb.HostReply:
         log.debug("the host function %r failed", question.call.name, exc_info=error)
-        own = isinstance(error, _Refused | ToolPortError)
-        text = str(error) if own else f"{type(error).__name__}: {error}"
-        text = text.encode(errors="replace").decode()
-        return pb.HostReply(request_id=question.request.request_id, error=text)
+        try:
+            text = str(error)
+        except Exception as failure:
+            text = f"its text can't be had: {type(failure).__name__}"
+        if not isinstance(error, _Refused | ToolPortError):
+            text = f"{type(error).__name__}: {text}"
+        data = text.encode(errors="replace")
+        if len(data) > self.limit:
+            # One that no message can carry would end the run with every call on it.
+            note = f" … ({len(data)} bytes in all)"
+            data = data[: max(0, self.limit - len(note.encode()))] + note.encode()
+        return pb.HostReply(
+            request_id=question.request.request_id, error=data.decode(errors="ignore")
+        )
 
 
 class AioDesk(Desk):
@@ -210,19 +235,24 @@ class AioDesk(Desk):
         try:
             function = self._function(question)
             payload = self._payload(question)
+            raised: BaseException | None = None
             if _is_coroutine_function(function):
                 value = function(payload)
             else:
-                value = await asyncio.to_thread(function, payload)
+                value, raised = await _on_thread(function, payload, question.call.name)
             if inspect.isawaitable(value):
                 value = await value
-            reply = self._reply(question, value)
+            # What ends a thread is not to end the program.
+            reply = self._failure(question, raised) if raised else self._reply(question, value)
         except asyncio.CancelledError as error:
             if question.call.cancelled:
                 raise
             reply = self._failure(question, error)  # The function's own.
-        except Exception as error:
-            reply = self._failure(question, error)
+        except BaseException as error:
+            self._answered(question, self._failure(question, error))
+            if isinstance(error, SystemExit | KeyboardInterrupt):
+                raise  # A task's ends the program.
+            return
         self._answered(question, reply)
 
 
@@ -253,9 +283,7 @@ class ThreadDesk(Desk):
             if inspect.isawaitable(value):
                 value = asyncio.run(self._awaited(question, value))
             reply = self._reply(question, value)
-        except asyncio.CancelledError as error:
-            reply = self._failure(question, error)
-        except Exception as error:
+        except BaseException as error:  # The tool waits for an answer, whatever it is.
             reply = self._failure(question, error)
         self._answered(question, reply)
 
@@ -271,6 +299,36 @@ class ThreadDesk(Desk):
 
 class _Refused(Exception):
     """Why a question has no answer, in a sentence of this package's own."""
+
+
+async def _on_thread(
+    function: HostFunction, payload: Any, name: str
+) -> tuple[Any, BaseException | None]:
+    """Calls a function on a thread of its own, and gives what it returned or raised: the threads of
+    the loop's pool are few, and one that never comes back would hold up the end of the program.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        value: Any = None
+        raised: BaseException | None = None
+        try:
+            value = function(payload)
+        except BaseException as error:
+            raised = error
+        with suppress(RuntimeError):  # The loop may have ended.
+            loop.call_soon_threadsafe(settle, value, raised)
+
+    def settle(value: Any, raised: BaseException | None) -> None:
+        if not done.done():
+            done.set_result((value, raised))
+
+    threading.Thread(
+        target=context.run, args=(work,), name=f"toolport-host-{name}", daemon=True
+    ).start()
+    return await done
 
 
 def _is_coroutine_function(function: HostFunction) -> bool:

@@ -235,7 +235,12 @@ class RunCore:
                 self.leave(call)
 
     def close(self) -> None:
-        """Takes no new calls, and ends the stream when those in flight have ended."""
+        """Takes no new calls, and ends the stream when those in flight have ended.
+
+        Raises:
+            InvalidRequest: a host function of the run calls this; it would wait for itself.
+        """
+        self.desk.check_not_asking()
         with self.lock:
             self.is_closing = True
             self._close_if_idle()
