@@ -3,6 +3,7 @@ package toolport
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -63,18 +64,25 @@ func (h *host) ask(request *toolportv1.HostRequest) {
 	h.asked[id] = q
 	h.running.Go(func() {
 		defer cancel()
-		reply := h.answer(ctx, request)
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.asked[id] != q {
-			return
-		}
-		q.reply = reply
-		if !h.keeps {
-			delete(h.asked, id)
-		}
-		h.send(replyMessage(reply))
+		// Deferred, since a function may end its goroutine: the tool waits for an answer.
+		reply := failed(request, fmt.Sprintf("the host function %q ended its goroutine", request.GetName()), h.limit())
+		defer func() { h.answered(q, reply) }()
+		reply = h.answer(ctx, request)
 	})
+}
+
+func (h *host) answered(q *question, reply *toolportv1.HostReply) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	id := reply.GetRequestId()
+	if h.asked[id] != q {
+		return
+	}
+	q.reply = reply
+	if !h.keeps {
+		delete(h.asked, id)
+	}
+	h.send(replyMessage(reply))
 }
 
 // cancel ends a question that needs no answer any more.
@@ -110,17 +118,32 @@ func (h *host) forgetAll(isOver func(*question) bool) {
 }
 
 func (h *host) answer(ctx context.Context, request *toolportv1.HostRequest) *toolportv1.HostReply {
-	reply := &toolportv1.HostReply{RequestId: request.GetRequestId()}
 	text, err := h.run(ctx, request)
-	if limit := h.limit(); err == nil && len(text) > limit {
+	limit := h.limit()
+	if err == nil && len(text) > limit {
 		err = fmt.Errorf("the answer of the host function %q has %d bytes, more than the %d that a message carries", request.GetName(), len(text), limit)
 	}
 	if err != nil {
-		reply.Reply = &toolportv1.HostReply_Error{Error: strings.ToValidUTF8(err.Error(), "\uFFFD")}
-	} else {
-		reply.Reply = &toolportv1.HostReply_ResultJson{ResultJson: text}
+		return failed(request, err.Error(), limit)
 	}
-	return reply
+	return &toolportv1.HostReply{
+		RequestId: request.GetRequestId(),
+		Reply:     &toolportv1.HostReply_ResultJson{ResultJson: text},
+	}
+}
+
+// failed is the answer that there is none. Its text is cut short where no
+// message could carry it, which would end the run with every call on it.
+func failed(request *toolportv1.HostRequest, text string, limit int) *toolportv1.HostReply {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if size := len(text); size > limit {
+		note := fmt.Sprintf(" … (%d bytes in all)", size)
+		text = strings.ToValidUTF8(text[:max(0, limit-len(note))], "") + note
+	}
+	return &toolportv1.HostReply{
+		RequestId: request.GetRequestId(),
+		Reply:     &toolportv1.HostReply_Error{Error: text},
+	}
 }
 
 func (h *host) run(ctx context.Context, request *toolportv1.HostRequest) (text string, err error) {
@@ -141,7 +164,8 @@ func (h *host) run(ctx context.Context, request *toolportv1.HostRequest) (text s
 	}
 	value, err := function(ctx, json.RawMessage(payload))
 	if err != nil {
-		return "", err
+		// Here, where its own panic is caught: a nil pointer may be an error.
+		return "", errors.New(err.Error())
 	}
 	if text, err = marshal(value); err != nil {
 		return "", fmt.Errorf("the answer of the host function %q has no JSON form: %w", name, err)

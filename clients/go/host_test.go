@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -34,6 +35,11 @@ func asking(limit uint32) *runScript {
 	}
 }
 
+// unspeakable is an error that has no text where it is nil.
+type unspeakable struct{ text string }
+
+func (u *unspeakable) Error() string { return u.text }
+
 func TestAHostFunctionsAnswerReachesTheTool(t *testing.T) {
 	run := openRun(t, asking(20_000),
 		toolport.WithHost("echo", func(_ context.Context, payload json.RawMessage) (any, error) { return payload, nil }),
@@ -45,6 +51,14 @@ func TestAHostFunctionsAnswerReachesTheTool(t *testing.T) {
 		toolport.WithHost("fail", func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("nobody is there\xff") }),
 		toolport.WithHost("panic", func(context.Context, json.RawMessage) (any, error) { panic("oh") }),
 		toolport.WithHost("channel", func(context.Context, json.RawMessage) (any, error) { return make(chan int), nil }),
+		toolport.WithHost("exit", func(context.Context, json.RawMessage) (any, error) { runtime.Goexit(); return nil, nil }),
+		toolport.WithHost("nil", func(context.Context, json.RawMessage) (any, error) {
+			var err *unspeakable
+			return nil, err
+		}),
+		toolport.WithHost("shout", func(context.Context, json.RawMessage) (any, error) {
+			return nil, errors.New(strings.Repeat("é", 20_000))
+		}),
 		toolport.WithHost("large", func(context.Context, json.RawMessage) (any, error) { return strings.Repeat("x", 20_000), nil }),
 	)
 	defer closeRun(t, run)
@@ -55,8 +69,11 @@ func TestAHostFunctionsAnswerReachesTheTool(t *testing.T) {
 		"fail":    "error: nobody is there\uFFFD",
 		"panic":   `error: the host function "panic" panicked: oh`,
 		"channel": `no JSON form`,
+		"exit":    `error: the host function "exit" ended its goroutine`,
+		"nil":     `error: the host function "nil" panicked: `,
+		"shout":   `é … (40000 bytes in all)`,
 		"large":   `20002 bytes`,
-		"ghost":   `error: the kernel has no host function named "ghost"; it has channel, echo, fail, large, nothing, panic, who`,
+		"ghost":   `error: the kernel has no host function named "ghost"; it has channel, echo, exit, fail, large, nil, nothing, panic, shout, who`,
 	} {
 		call, err := run.Execute(t.Context(), toolport.Request{
 			CallID: "call-" + name, Name: name, Arguments: map[string]any{"id": int64(9107199254740993)},
