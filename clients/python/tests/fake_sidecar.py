@@ -36,7 +36,7 @@ def main() -> int:
     server = ScriptedServer()
     digest = os.environ.get("FAKE_DIGEST_FILE")
     ready: dict[str, object] = {
-        "toolport": 1,
+        "toolport": 2 if manner == "is of a newer release" else 1,
         "address": address,
         "digest": "sha256:ab" if digest is None else Path(digest).read_text(),
     }

@@ -67,6 +67,16 @@ def test_a_built_checkout_is_run_with_its_own_node(tmp_path: Path) -> None:
     assert found.words == (str(node), str(tmp_path / "dist" / "src" / "cli" / "main.js"))
 
 
+def test_a_built_checkout_without_a_node_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout(tmp_path, built=True).unlink()
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(SidecarError, match=r"no node to run .*; install Node 24\.12 or later"):
+        find(None, tmp_path / "tools.ts", tmp_path)
+
+
 def test_the_one_on_the_path_is_the_last_resort(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,6 +125,43 @@ def test_a_start_that_fails_quotes_what_was_said(
     assert isinstance(raised.value, Unavailable)
 
 
+def test_another_version_of_the_ready_line_is_refused(tools: Path) -> None:
+    sidecar = spawn(tools, "is of a newer release")
+
+    with pytest.raises(SidecarError, match="speaks version 2 of the ready line"):
+        sidecar.start()
+
+    wait_until_gone(sidecar.pid)
+
+
+@pytest.mark.parametrize(
+    "options", [{"env": {"LIMIT": 5}}, {"args": ["--max-calls-in-flight", 5]}, {"args": ["a\0b"]}]
+)
+def test_what_no_process_can_be_given_is_told_in_a_sentence(
+    tools: Path, options: dict[str, Any]
+) -> None:
+    with pytest.raises(SidecarError, match="is not of strings without NUL"):
+        spawn(tools, **options).start()
+
+
+def test_a_long_folder_for_temporary_files_does_not_make_the_socket_s_path_too_long(
+    tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for size in (71, 72, 73, 80, 100):
+        # Of characters with two bytes each, which are what counts.
+        folder = Path("/tmp") / f"{tmp_path.name[:8]}{os.getpid()}".ljust(size // 2, "é")
+        folder.mkdir()
+        try:
+            monkeypatch.setattr("tempfile.tempdir", str(folder))
+            with spawn(tools) as sidecar, sidecar.port() as port:
+                assert len(os.fsencode(sidecar.address.removeprefix("unix:"))) <= 103
+                assert port.execute("echo").ok
+            assert list(folder.iterdir()) == []
+        finally:
+            folder.rmdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "t"))
+
+
 def test_a_start_that_takes_too_long_is_given_up(tools: Path) -> None:
     sidecar = spawn(tools, "hangs", startup_timeout=1)
 

@@ -44,7 +44,7 @@ def find(command: str | Sequence[str] | None, tools: Path, cwd: Path) -> Command
         return Command(words)
     if command is not None:
         raise SidecarError("the command is empty; name one, or leave it out to have it found")
-    unbuilt: Path | None = None
+    unusable = ""
     for folder in _upwards(tools.parent, cwd):
         bin = folder / "node_modules" / ".bin"
         if (bin / "toolport").is_file():
@@ -54,15 +54,18 @@ def find(command: str | Sequence[str] | None, tools: Path, cwd: Path) -> Command
             node = bin / "node" if (bin / "node").is_file() else shutil.which("node")
             if main.is_file() and node is not None:
                 return Command((str(node), str(main)), bin)
-            unbuilt = folder
+            unusable = (
+                f"there is no node to run the checkout of toolport in {folder}; install Node 24.12 "
+                "or later, or name a command"
+                if main.is_file()
+                else f"the checkout in {folder} is not built; run `npm ci && npm run build` there, "
+                "or name a command"
+            )
     on_path = shutil.which("toolport")
     if on_path is not None:
         return Command((on_path,))
-    if unbuilt is not None:
-        raise SidecarError(
-            f"the checkout in {unbuilt} is not built; run `npm ci && npm run build` there, "
-            "or name a command"
-        )
+    if unusable:
+        raise SidecarError(unusable)
     raise SidecarError(
         f"there is no toolport command for {tools}; run `npm install toolport` beside it, "
         "or name one as command= or in TOOLPORT_COMMAND"

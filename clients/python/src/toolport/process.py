@@ -20,6 +20,7 @@ from .errors import SidecarError
 log = logging.getLogger("toolport.sidecar")
 
 _MARK: Final = '{"toolport":'
+_VERSION: Final = 1
 _MAX_LINE: Final = 1 << 20
 _KEPT_LINES: Final = 40
 _QUOTED_LINES: Final = 20
@@ -29,6 +30,7 @@ _QUOTED_LINES: Final = 20
 class Ready:
     """What the ready line says."""
 
+    version: object
     address: str
     digest: str
     token_file: str | None
@@ -61,6 +63,11 @@ class Process:
                 # A Ctrl-C is the kernel's: it ends its sidecar when its own calls have ended.
                 process_group=0,
             )
+        except (TypeError, ValueError) as error:
+            raise SidecarError(
+                f"{words[0]} can't be started, since an argument, the command or env is not of "
+                f"strings without NUL: {error}"
+            ) from error
         except OSError as error:
             raise SidecarError(f"{words[0]} can't be started: {error}") from error
         assert self._popen.stdout is not None and self._popen.stderr is not None
@@ -95,6 +102,11 @@ class Process:
             raise self.error(f"the sidecar printed no ready line within {timeout:g} s")
         if self._ready is None:
             raise self.error(f"the sidecar ended with {self.how()} before it was ready")
+        if self._ready.version != _VERSION:
+            raise self.error(
+                f"the sidecar speaks version {self._ready.version!r} of the ready line and this "
+                f"package version {_VERSION}; install versions of the same release"
+            )
         return self._ready
 
     def wait_over(self, timeout: float | None) -> bool:
@@ -188,6 +200,7 @@ def _ready(text: str) -> Ready | None:
     if not isinstance(address, str):
         return None
     return Ready(
+        version=said["toolport"],
         address=address,
         digest=digest if isinstance(digest, str) else "",
         token_file=token_file if isinstance(token_file, str) else None,

@@ -22,8 +22,8 @@ from .supervise import Plan, Supervisor
 RestartPolicy: TypeAlias = Literal["never", "on-failure"]
 """Whether a sidecar that ended by itself is started again."""
 
-_MAX_SOCKET_FOLDER: Final = 80
-"""A socket's path may have about a hundred bytes."""
+_MAX_SOCKET_FOLDER: Final = 72
+"""A socket's path may have 103 bytes on macOS, 107 elsewhere, and 27 of them are its own."""
 
 
 class Sidecar:
@@ -295,8 +295,5 @@ class Sidecar:
 
 def _private_folder() -> Path:
     base = tempfile.gettempdir()
-    return Path(
-        tempfile.mkdtemp(
-            prefix="toolport-", dir=base if len(base) <= _MAX_SOCKET_FOLDER else "/tmp"
-        )
-    )
+    fits = len(os.fsencode(base)) <= _MAX_SOCKET_FOLDER
+    return Path(tempfile.mkdtemp(prefix="toolport-", dir=base if fits else "/tmp"))
