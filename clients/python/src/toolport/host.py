@@ -78,8 +78,14 @@ class Desk(ABC):
     ) -> None:
         """``keeps``: an answer may be asked for again, because its stream was lost."""
         self._run_id = run_id
+        if functions is not None and not isinstance(functions, Mapping):
+            raise invalid_request(
+                f"hosts must be a mapping of names to functions, not {type(functions).__name__}"
+            )
         self._functions = dict(functions or {})
         for name, function in self._functions.items():
+            if not isinstance(name, str):
+                raise invalid_request(f"hosts has the key {name!r}; a function's name is a string")
             if not callable(function):
                 raise invalid_request(f"hosts[{name!r}] is {function!r}, which can't be called")
         self._keeps = keeps

@@ -74,7 +74,7 @@ def open_run(
     """What opens a run."""
     if not _text(run_id, "run_id"):
         raise invalid_request("run_id is empty; give every run an id")
-    if not reconnect >= 0:
+    if not seconds(reconnect, "reconnect") >= 0:
         raise invalid_request(f"reconnect is {reconnect!r}; expected seconds, 0 or more")
     if reconnect and on_disconnect == "abort":
         raise invalid_request(
@@ -106,6 +106,10 @@ def manifest_request(
     strict: bool,
 ) -> tool_port_service_pb2.ManifestRequest:
     """What Manifest is asked."""
+    if budget_tokens is not None and not isinstance(budget_tokens, int):
+        raise invalid_request(
+            f"budget_tokens must be an integer, not {type(budget_tokens).__name__}"
+        )
     if budget_tokens is not None and not 0 <= budget_tokens <= _MAX_UINT32:
         raise invalid_request(f"budget_tokens is {budget_tokens!r}; expected 0 to {_MAX_UINT32}")
     return tool_port_service_pb2.ManifestRequest(
@@ -155,12 +159,23 @@ def select_request(
 
 def deadline(timeout: float | None) -> float | None:
     """An RPC's timeout in seconds, as gRPC takes it; None and infinity are no timeout."""
-    if timeout is None or timeout == math.inf:
+    if timeout is None or seconds(timeout, "timeout") == math.inf:
         return None
     if math.isnan(timeout):
         raise invalid_request("timeout is nan; expected a number of seconds, or None")
     # gRPC's clock overflows far beyond this.
     return min(max(timeout, 0.0), 10.0 * 365 * 24 * 3600)
+
+
+def seconds(value: float, what: str) -> float:
+    """A number of seconds, whatever it is.
+
+    Raises:
+        InvalidRequest: something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise invalid_request(f"{what} must be a number of seconds, not {type(value).__name__}")
+    return value
 
 
 def until(timeout: float | None) -> float | None:
@@ -179,27 +194,44 @@ def milliseconds_left(until: float) -> int:
 
 
 def _metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise invalid_request(f"metadata must be a mapping, not {type(metadata).__name__}")
     return {
         _text(key, "a key of metadata"): _text(value, f"metadata[{key!r}]")
-        for key, value in (metadata or {}).items()
+        for key, value in metadata.items()
     }
 
 
 def _verdict(intent: Intent | None) -> selection_pb2.IntentVerdict | None:
     if intent is None:
         return None
+    if not isinstance(intent, Intent):
+        raise invalid_request(f"intent must be an Intent, not {type(intent).__name__}")
     return selection_pb2.IntentVerdict(
         label=_text(intent.label, "intent.label"),
-        matched_tools=[_text(name, "intent.matched_tools") for name in intent.matched_tools],
+        matched_tools=[
+            _text(name, "a name in intent.matched_tools")
+            for name in _list(intent.matched_tools, "intent.matched_tools")
+        ],
     )
 
 
 def _names(names: Iterable[str] | None, what: str) -> tool_pb2.ToolNames | None:
     if names is None:
         return None
+    return tool_pb2.ToolNames(
+        names=[_text(name, f"a name in {what}") for name in _list(names, what)]
+    )
+
+
+def _list(names: Iterable[str], what: str) -> Iterable[str]:
     if isinstance(names, str):
         raise invalid_request(f"{what} is the one string {names!r}; give a list of names")
-    return tool_pb2.ToolNames(names=[_text(name, what) for name in names])
+    if not isinstance(names, Iterable):
+        raise invalid_request(f"{what} must be a list of names, not {type(names).__name__}")
+    return names
 
 
 def _text(value: str, what: str) -> str:
@@ -217,13 +249,13 @@ def _text(value: str, what: str) -> str:
 def _choice(value: str | None, known: Mapping[str, Any], what: str) -> Any:
     if value is None:
         return None
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise invalid_request(f"{what} is {value!r}; expected one of {', '.join(known)}")
     return known[value]
 
 
-def _milliseconds(seconds: float, what: str) -> int:
-    if not seconds > 0 or math.isinf(seconds):
-        raise invalid_request(f"{what} is {seconds!r} seconds; expected a positive number, or None")
+def _milliseconds(value: float, what: str) -> int:
+    if not seconds(value, what) > 0 or math.isinf(value):
+        raise invalid_request(f"{what} is {value!r} seconds; expected a positive number, or None")
     # Longer than 49 days is as good as 49 days.
-    return min(math.ceil(seconds * 1000), _MAX_UINT32)
+    return math.ceil(min(value * 1000, _MAX_UINT32))
