@@ -70,9 +70,11 @@ def port(server: ScriptedServer, socket: str) -> Iterator[ToolPort]:
         yield port
 
 
-@pytest.fixture
-async def aport(server: ScriptedServer, socket: str) -> AsyncIterator[AsyncToolPort]:
-    async with AsyncToolPort(socket) as port:
+@pytest.fixture(params=["fast", "grpcio"])
+async def aport(
+    request: pytest.FixtureRequest, server: ScriptedServer, socket: str
+) -> AsyncIterator[AsyncToolPort]:
+    async with AsyncToolPort(socket, transport=request.param) as port:
         yield port
 
 
@@ -106,7 +108,7 @@ def open_run(client: Client) -> OpenRun:
     return opens
 
 
-@pytest.fixture(params=["sync", "async"])
+@pytest.fixture(params=["sync", "async-fast", "async-grpcio"])
 async def client(
     request: pytest.FixtureRequest, server: ScriptedServer, socket: str
 ) -> AsyncIterator[Client]:
@@ -114,5 +116,6 @@ async def client(
         with ToolPort(socket) as port:
             yield SyncClient(port)
     else:
-        async with AsyncToolPort(socket) as aport:
+        transport = request.param.removeprefix("async-")
+        async with AsyncToolPort(socket, transport=transport) as aport:
             yield AioClient(aport)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -13,14 +14,16 @@ import grpc
 from google.protobuf.message import Message as ProtoMessage
 
 from . import fork, requests, responses
+from .aio_link import AioLink, GrpcioLink
 from .aio_run import AsyncRun
 from .aio_stream import AsyncCallStream
 from .calls import ToolCall
-from .channel import DEFAULT_MAX_MESSAGE_BYTES, Target, target
+from .channel import DEFAULT_MAX_MESSAGE_BYTES, Target, Transport, takes_fast_lane, target
 from .client import Explain, not_serving
 from .errors import Started, ToolPortError, Unavailable, closed, fault
 from .history import MessageLike
 from .host import HostFunction
+from .lane_link import LaneLink
 from .methods import (
     EXECUTE,
     HEALTH_CHECK,
@@ -59,16 +62,26 @@ class AsyncToolPort:
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Iterable[tuple[str, Any]] = (),
         retry: Retry | None = None,
+        transport: Transport = "grpcio",
         _explain: Explain | None = None,
     ) -> None:
-        """The arguments are those of :class:`ToolPort`."""
+        """The arguments are those of :class:`ToolPort`, and:
+
+        Args:
+            transport: What carries live runs. ``grpcio``, the default, has them share grpcio's
+                connection; ``fast`` gives each of them a connection of its own, without grpcio;
+                ``auto`` is ``fast`` unless ``credentials`` or ``options`` are given, which only
+                grpcio knows. On the wire both are gRPC. ``fast`` is new: a reader that falls behind
+                a tool's events misses some of them (:class:`Skipped`) sooner.
+        """
+        self._is_fast = takes_fast_lane(transport, credentials, options := tuple(options))
         self._target: Target = target(
             address,
             token=token,
             token_file=token_file,
             credentials=credentials,
             max_message_bytes=max_message_bytes,
-            options=tuple(options),
+            options=options,
         )
         self._retry = retry
         self._explain = _explain
@@ -76,6 +89,7 @@ class AsyncToolPort:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
         self._inherited: list[grpc.aio.Channel] = []
+        self._lanes: weakref.WeakSet[LaneLink] = weakref.WeakSet()
         fork.tell(self)
 
     @property
@@ -180,7 +194,8 @@ class AsyncToolPort:
         function that is a coroutine function runs as a task of this loop, and any other on a
         thread.
         """
-        fork.check()
+        if not self._is_fast:
+            fork.check()
         open = requests.open_run(
             run_id,
             expected_digest=expected_digest,
@@ -189,19 +204,13 @@ class AsyncToolPort:
             reconnect=reconnect,
         )
 
-        def connect() -> grpc.aio.StreamStreamCall[Any, Any]:
-            rpc = self._open().stream_stream(
-                RUN.path, request_serializer=RUN.encode, response_deserializer=RUN.decode
-            )
-            return rpc(metadata=self._metadata())
-
         async def to_fault(error: grpc.RpcError, started: Started) -> ToolPortError:
             return await self._fault(error, started, None)
 
         return AsyncRun(
             open,
             hosts,
-            connect,
+            self._link,
             to_fault,
             retry=self._retry,
             reconnect=reconnect,
@@ -305,6 +314,8 @@ class AsyncToolPort:
     async def close(self) -> None:
         """Ends the connection; calls that are still running are cancelled. Idempotent."""
         self._closed = True
+        for lane in list(self._lanes):
+            lane.shut(closed("AsyncToolPort"))
         channel, self._channel = self._channel, None
         if channel is not None and self._loop is asyncio.get_running_loop():
             await channel.close()
@@ -338,6 +349,18 @@ class AsyncToolPort:
             self._channel, self._loop = self._target.open_aio(), loop
             fork.begin(self)
         return self._channel
+
+    def _link(self) -> AioLink:
+        if self._is_fast:
+            if self._closed:
+                raise closed("AsyncToolPort")
+            lane = LaneLink(self._target)
+            self._lanes.add(lane)
+            return lane
+        rpc = self._open().stream_stream(
+            RUN.path, request_serializer=RUN.encode, response_deserializer=RUN.decode
+        )
+        return GrpcioLink(rpc(metadata=self._metadata()))
 
     def _metadata(self) -> grpc.aio.Metadata:
         return grpc.aio.Metadata(*self._target.metadata)

@@ -1,11 +1,12 @@
-"""One stream of a run, for asyncio."""
+"""One stream of a run, for asyncio, and how grpcio carries it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import grpc
 
@@ -16,8 +17,51 @@ from .v1 import tool_port_service_pb2 as pb
 AioRunRpc: TypeAlias = "grpc.aio.StreamStreamCall[pb.RunRequest, pb.RunResponse]"
 
 
-class AioLink:
-    """Sends in order what is put into it, and reads what comes."""
+class AioLink(Protocol):
+    """Sends in order what is put into it, and delivers what comes."""
+
+    async def open(self, request: pb.OpenRun) -> pb.RunOpened:
+        """Opens the run.
+
+        Raises:
+            grpc.RpcError: the server or the connection refused.
+            ToolPortError: the server does not keep the contract.
+        """
+
+    async def deliver(self, take: Callable[[pb.RunResponse], None]) -> None:
+        """Gives ``take`` every response until the stream ends well.
+
+        Raises:
+            grpc.RpcError: it has ended otherwise.
+            ToolPortError: what ``take`` raised.
+        """
+
+    def send(self, message: Outgoing) -> None:
+        """Sends a message in its turn; never waits."""
+
+    def half_close(self) -> None:
+        """Says that nothing more will be sent."""
+
+    def cancel(self) -> None:
+        """Ends the stream. Idempotent."""
+
+    async def close(self) -> None:
+        """Ends the stream, and waits for what it has at work."""
+
+
+def opened(run_id: str, response: pb.RunResponse | None) -> pb.RunOpened:
+    """What the first response of a run says.
+
+    Raises:
+        ToolPortError: something else.
+    """
+    if response is None or not response.HasField("opened"):
+        raise broken_contract(f"the stream of run {run_id!r} did not begin with opened")
+    return response.opened
+
+
+class GrpcioLink:
+    """An :class:`AioLink` over grpcio."""
 
     def __init__(self, rpc: AioRunRpc) -> None:
         self._rpc: Any = rpc
@@ -35,20 +79,14 @@ class AioLink:
         """
         with suppress(grpc.RpcError, asyncio.InvalidStateError):  # Reading says why.
             await self._rpc.write(pb.RunRequest(open=request))
-        response = await self.read()
-        if response is None or not response.HasField("opened"):
-            raise broken_contract(f"the stream of run {request.run_id!r} did not begin with opened")
+        said = opened(request.run_id, await self._read())
         self._writer = asyncio.get_running_loop().create_task(self._write(), name="toolport-run")
-        return response.opened
+        return said
 
-    async def read(self) -> pb.RunResponse | None:
-        """The next response; None: the stream has ended well.
-
-        Raises:
-            grpc.RpcError: it has ended otherwise.
-        """
-        response = await self._rpc.read()
-        return response if isinstance(response, pb.RunResponse) else None
+    async def deliver(self, take: Callable[[pb.RunResponse], None]) -> None:
+        """Gives ``take`` every response until the stream ends well; as :meth:`AioLink.deliver`."""
+        while (response := await self._read()) is not None:
+            take(response)
 
     def send(self, message: Outgoing) -> None:
         """Sends a message in its turn; never waits."""
@@ -83,3 +121,7 @@ class AioLink:
                     return
                 self._wake.clear()
                 await self._wake.wait()
+
+    async def _read(self) -> pb.RunResponse | None:
+        response = await self._rpc.read()
+        return response if isinstance(response, pb.RunResponse) else None

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeAlias, overload
 import grpc
 
 from . import requests
-from .aio_link import AioLink, AioRunRpc
+from .aio_link import AioLink
 from .aio_stream import AsyncCallStream
 from .calls import Skipped, ToolCall
 from .errors import (
@@ -31,7 +31,7 @@ from .run_requests import CallRequest, RequestLike, call_request
 from .tools import ServerInfo
 from .v1 import tool_port_service_pb2 as pb
 
-Connect: TypeAlias = Callable[[], AioRunRpc]
+Connect: TypeAlias = Callable[[], AioLink]
 ToFault: TypeAlias = Callable[[grpc.RpcError, Started], Awaitable[ToolPortError]]
 
 
@@ -251,7 +251,7 @@ class AsyncRun:
         return AsyncCallStream(call.call_id, start, self._to_fault, again)
 
     async def _open(self) -> tuple[AioLink, pb.RunOpened]:
-        link = AioLink(self._connect())
+        link = self._connect()
         try:
             async with asyncio.timeout(self._timeout):
                 return link, await link.open(self._core.open)
@@ -288,11 +288,10 @@ class AsyncRun:
                 if fault is None or not self._mends(fault):
                     return
                 again = await self._reopen(fault)
-                if isinstance(again, AioLink):
-                    link = again
-                else:
+                if again is None or isinstance(again, ToolPortError):
                     fault = again
                     return
+                link = again
         except asyncio.CancelledError:
             fault = cancelled_here()
         finally:
@@ -303,8 +302,7 @@ class AsyncRun:
     async def _read(self, link: AioLink) -> ToolPortError | None:
         """Reads a stream to its end; what ended it, unless it ended well."""
         try:
-            while (response := await link.read()) is not None:
-                self._core.take(response)
+            await link.deliver(self._core.take)
             return None
         except grpc.RpcError as error:
             return await self._to_fault(error, "unknown")

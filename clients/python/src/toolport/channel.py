@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
 import grpc
@@ -16,6 +16,9 @@ from .errors import invalid_request
 DEFAULT_MAX_MESSAGE_BYTES: Final = 64 << 20
 """How large a message may be, either way: the server's own default."""
 
+Transport: TypeAlias = Literal["auto", "fast", "grpcio"]
+"""What carries live runs."""
+
 # A stream needs no thread of its own then, which makes a call faster and a fork safer.
 _ON_ITS_READERS_THREAD: Final = (ChannelOptions.SingleThreadedUnaryStream, 1)
 
@@ -25,6 +28,8 @@ class Target:
     """A server and how to speak to it; holds no connection."""
 
     address: str
+    place: str | tuple[str, int]
+    """The path of a unix socket, or a host and a port."""
     uri: str
     options: tuple[tuple[str, Any], ...]
     metadata: tuple[tuple[str, str], ...] = field(repr=False)
@@ -61,10 +66,12 @@ def target(
     """
     if max_message_bytes <= 0:
         raise invalid_request(f"max_message_bytes is {max_message_bytes}; expected more than 0")
-    uri, is_unix = _uri(address)
+    place = _place(address)
+    is_unix = isinstance(place, str)
     return Target(
         address=address,
-        uri=uri,
+        place=place,
+        uri=_uri(place),
         # By name: of two options of one name grpc takes the first.
         options=tuple(
             {
@@ -79,20 +86,46 @@ def target(
     )
 
 
-def _uri(address: str) -> tuple[str, bool]:
+def takes_fast_lane(
+    transport: Transport, credentials: grpc.ChannelCredentials | None, options: tuple[Any, ...]
+) -> bool:
+    """Whether live runs do without grpcio.
+
+    Raises:
+        InvalidRequest: they are to, and can't.
+    """
+    if transport not in ("auto", "fast", "grpcio"):
+        raise invalid_request(f"transport is {transport!r}; expected auto, fast or grpcio")
+    grpcios = "credentials" if credentials is not None else "options" if options else ""
+    if transport == "fast" and grpcios:
+        raise invalid_request(
+            f"{grpcios} are for grpcio, which the fast transport does without; "
+            'leave them out, or say transport="grpcio"'
+        )
+    return transport != "grpcio" and not grpcios
+
+
+def _uri(place: str | tuple[str, int]) -> str:
+    if isinstance(place, str):
+        # As a URI's path, where a percent sign or a question mark would change it.
+        return f"unix:{quote(os.path.abspath(place))}"
+    host, port = place
+    return f"dns:///[{host}]:{port}" if ":" in host else f"dns:///{host}:{port}"
+
+
+def _place(address: str) -> str | tuple[str, int]:
     if address.startswith("unix:"):
         path = address.removeprefix("unix:")
         if path.startswith("//"):
             path = path.removeprefix("//")
         if not path:
             raise invalid_request(f"the address {address!r} names no socket; write unix:/path")
-        # As a URI's path, where a percent sign or a question mark would change it.
-        return f"unix:{quote(os.path.abspath(path))}", True
+        return path
     host, colon, port = address.rpartition(":")
     bare_v6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
     if not colon or not port.isdecimal() or bare_v6 or any(c in host for c in "/?#@ "):
         raise invalid_request(f"{address!r} is no address; write unix:/path/to/socket or host:port")
-    return f"dns:///{host or 'localhost'}:{port}", False
+    return host.strip("[]") or "localhost", int(port)
 
 
 def _options(max_message_bytes: int) -> dict[str, int]:
