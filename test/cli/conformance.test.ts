@@ -74,10 +74,14 @@ test("the servers that docs/conformance.md sets up pass as it says", async (t) =
   const commands = [...page.matchAll(/^npx toolport (\w+) (.+)$/gmu)].map(
     ([, name, rest = ""]) => ({
       name,
+      // The page's own folder first: a checkout may lie in it.
       args: rest
-        .replaceAll("$FIXTURE", join(root, "dist/src/conformance/fixture"))
-        .replaceAll("/tmp/", `${place.path}/`)
-        .split(" "),
+        .split(" ")
+        .map((arg) =>
+          arg
+            .replaceAll("/tmp/", `${place.path}/`)
+            .replaceAll("$FIXTURE", join(root, "dist/src/conformance/fixture")),
+        ),
     }),
   );
   const servers = commands.filter(({ name }) => name === "serve");
